@@ -65,24 +65,25 @@ func onlyAdminOf(orgs map[id.Org]bool) error {
 	return &refused
 }
 
-// refuseLastAdmin returns last_admin when a person is the only admin of an org.
+// refuseLastAdmin returns last_admin when a person is the only admin of an org. It reads no org in which the person has a weaker
+// role: anyone can add the person to orgs, and thousands of them would take longer than a request may.
 func (s *Store) refuseLastAdmin(ctx context.Context, u id.User) error {
 	onlyAdmin := map[id.Org]bool{}
-	for p := (Page{}); ; {
-		orgs, next, err := s.OrgsOf(ctx, u, p)
-		if err != nil {
-			return err
-		}
+	asAdmin := table.Span{PK: userRow(u).PK, Prefix: skOrg, Filter: attrRole.Is(org.Admin)}
+	rowOf := func(r *table.Reading) table.Key { return orgRow(id.Org(r.SK(skOrg))) }
+	err := eachPage(ctx, s, asAdmin, rowOf, func(rows []table.Key) error {
+		orgs, err := batch(ctx, s, rows, orgFrom)
 		for _, o := range orgs {
-			if o.Role == org.Admin && (o.admins == 1 || o.deleted) && !o.keysEnded { // a deletion that was cut short needs an admin too
+			if (o.admins == 1 || o.deleted) && !o.keysEnded { // a deletion that was cut short needs an admin too
 				onlyAdmin[o.ID] = true
 			}
 		}
-		if next == "" {
-			return onlyAdminOf(onlyAdmin)
-		}
-		p.After = next
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	return onlyAdminOf(onlyAdmin)
 }
 
 // beginErasure stops a person, deletes their addresses, and writes that the erasure has begun. It returns table.ErrRaced when a

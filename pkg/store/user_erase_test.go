@@ -315,6 +315,37 @@ func TestARefusedErasureReadsAllOrgs(t *testing.T) {
 	}
 }
 
+// TestAnErasureBeginsThoughStrangersAddThePersonToManyOrgs: anyone can add a person to orgs. The check for the only admin must not read
+// each of these orgs, or else the time of the request is over before the erasure begins.
+func TestAnErasureBeginsThoughStrangersAddThePersonToManyOrgs(t *testing.T) {
+	c := connect(t)
+	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Admin)
+	beginning := func() (batches int) {
+		c.Faults.Plan("TransactWriteItems", storetest.Malformed, 1) // the erasure is cut short when it begins
+		c.forgetCalls()
+		if err := c.EraseUser(ctx, billing, bob); err == nil || c.Faults.Pending() {
+			t.Fatal("the erasure was not cut short")
+		}
+		for _, call := range c.Faults.Calls() {
+			if call == "BatchGetItem" {
+				batches++
+			}
+		}
+		return batches
+	}
+	before := beginning()
+	for n := range 150 { // more than one batch of 100 rows reads
+		c.putRow(t, dbRow{
+			"PK": &types.AttributeValueMemberS{Value: "USER#" + string(bob)}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("ORG#org_%03d", n)},
+			"role": &types.AttributeValueMemberS{Value: "viewer"}, "joinedAt": &types.AttributeValueMemberN{Value: "1"},
+		})
+	}
+	if after := beginning(); after != before {
+		t.Errorf("the beginning of the erasure reads %d batches, and %d without the orgs", after, before)
+	}
+	noError(t, c.EraseUser(ctx, billing, bob))
+}
+
 // TestAnErasureFindsEachAddress: the person's tokens have shown these addresses before.
 func TestAnErasureFindsEachAddress(t *testing.T) {
 	for name, tokens := range map[string][]claims{

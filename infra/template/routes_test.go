@@ -179,6 +179,23 @@ func TestEachFunctionsPolicyIsSmall(t *testing.T) {
 	}
 }
 
+// TestOneCallCanSetEveryLimitOfTheStage counts the operations of an UpdateStage that sets every property of MethodSettings. API Gateway
+// refuses a call with too many ("Update size too large"), and AWS does not say how many: a plugin of the Serverless Framework sends at
+// most 80 in a call. We do not know whether CloudFormation divides its call.
+func TestOneCallCanSetEveryLimitOfTheStage(t *testing.T) {
+	const most = 80
+	tpl := template(t)
+	for _, stage := range tpl.Named("AWS::ApiGateway::Stage") {
+		operations := 0
+		for _, setting := range list(tpl.Resources[stage].Properties["MethodSettings"]) {
+			operations += len(object(setting)) - 2 // without HttpMethod and ResourcePath
+		}
+		if operations < 2*len(public) || operations > most {
+			t.Errorf("%s: %d operations, want at most %d", stage, operations, most)
+		}
+	}
+}
+
 // checkThrottles checks that the stage and each public route have a limit, and no method has another setting: DataTraceEnabled would
 // log keys, tokens and people's addresses.
 func checkThrottles(tpl *translated.Template) (faults []string) {

@@ -56,10 +56,10 @@ func TestBadDeploymentsAreRefusedBeforeABuild(t *testing.T) {
 			[]string{"WarmThroughput=50000,8000 is below the deployed 40000,16000"},
 		},
 		"fewer warm reads than deployed": {
-			[]string{"PARAMETERS=WarmThroughput=9999,16000"}, func(r *rig) {
+			[]string{"PARAMETERS=WarmThroughput=39999,16000"}, func(r *rig) {
 				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000"))
 			},
-			[]string{"WarmThroughput=9999,16000 is below the deployed 40000,16000"},
+			[]string{"WarmThroughput=39999,16000 is below the deployed 40000,16000"},
 		},
 		"an unprotected resource": {[]string{issuer, audience, "REPLACE=Domain"}, nil, []string{"REPLACE=Domain", "Api, DeliveryQueue, SigningKey, Table"}},
 		"no audience":             {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},

@@ -36,6 +36,21 @@ func TestTheConsolesClientIsAddedToClientIds(t *testing.T) {
 	}
 }
 
+// TestWarmThroughputIsNeverBelowANewTables: a new table on demand has 12,000 reads and 4,000 writes, and AWS refuses to make a table
+// with fewer.
+func TestWarmThroughputIsNeverBelowANewTables(t *testing.T) {
+	_, declared := parametersOf(template(t))
+	for value, isRight := range map[string]bool{
+		"": true, "12000,4000": true, "40000,16000": true, "19999,9999": true, "20000,10000": true, "99999,99999": true, "100000,4000": true, "9999999,9999999": true,
+		"11999,4000": false, "12000,3999": false, "9999,16000": false, "1200,4000": false, "12000,400": false, "012000,4000": false, "10000000,4000": false,
+		"12000,10000000": false, "12000": false, "12000, 4000": false, ",": false,
+	} {
+		if got := accepts(declared["WarmThroughput"], value); got != isRight {
+			t.Errorf("WarmThroughput=%s: %v", value, got)
+		}
+	}
+}
+
 func TestSwitchesAreOnOrOff(t *testing.T) { assertNone(t, checkSwitches) }
 
 func TestCloudWatchAcceptsEachLogRetention(t *testing.T) { assertNone(t, checkRetention) }

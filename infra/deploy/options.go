@@ -31,6 +31,7 @@ func (p *program) checkOptions() error {
 	for _, name := range []string{"TableKeyArn", "TableStreamArn", "WebAclArn"} {
 		here(name)
 	}
+	faults.Note(p.checkTableInUse())
 	faults.Note(p.checkWarm())
 	if name := p.value("EventBusName"); name != "" {
 		if err := p.aws.Call("events", "describe_event_bus", cloud.Params{"Name": name}, nil); err != nil {
@@ -46,6 +47,40 @@ func (p *program) checkOptions() error {
 // regionOf returns the region in an ARN.
 func regionOf(arn string) string {
 	return append(strings.Split(arn, ":"), "", "", "", "")[3] // "" for a text that is no ARN
+}
+
+// checkTableInUse returns an error when TableStreamArn names another table, and a new value of WarmThroughput or TableKeyArn would
+// change the stack's own table, which is not in use. Kept values change nothing: when TableStreamArn is new, a line tells that its table
+// is not warmed. So a restore never waits for this check, and does not touch the old table.
+func (p *program) checkTableInUse() error {
+	stream, was := p.value("TableStreamArn"), p.deployed.Values()
+	if stream == "" {
+		return nil
+	}
+	update := fmt.Sprintf("aws dynamodb update-table --region %s --table-name %s ", p.aws.Region, tableOf(stream))
+	reads, writes := throughput(p.value("WarmThroughput"))
+	warm := fmt.Sprintf("ReadUnitsPerSecond=%d,WriteUnitsPerSecond=%d", reads, writes)
+	commands := map[string]string{
+		"WarmThroughput": update + "--warm-throughput " + warm + " --global-secondary-index-updates 'Update={IndexName=due,WarmThroughput={" + warm + "}}'",
+		"TableKeyArn":    update + "--sse-specification Enabled=true,SSEType=KMS,KMSMasterKeyId=" + p.value("TableKeyArn"),
+	}
+	var faults settings.Faults
+	for _, name := range []string{"TableKeyArn", "WarmThroughput"} {
+		value := p.value(name)
+		switch {
+		case value == "":
+		case value != was[name]:
+			faults.Note(fmt.Errorf("%s acts only on the stack's own table, and TableStreamArn names another: leave out %s, and run %s", name, name, commands[name]))
+		case name == "WarmThroughput" && stream != was["TableStreamArn"]:
+			p.say("WarmThroughput does not act on the table of TableStreamArn. To warm that table: %s", commands[name])
+		}
+	}
+	return faults.Err()
+}
+
+// tableOf returns the name of the table in the ARN of its stream: arn:…:table/NAME/stream/TIME.
+func tableOf(stream string) string {
+	return append(strings.Split(stream, "/"), "")[1]
 }
 
 // checkWarm returns an error when WarmThroughput is below its deployed value: AWS would refuse the change, and CloudFormation roll back.

@@ -61,6 +61,19 @@ func TestBadDeploymentsAreRefusedBeforeABuild(t *testing.T) {
 			},
 			[]string{"WarmThroughput=39999,16000 is below the deployed 40000,16000"},
 		},
+		"a lost stack's values beside a restored table": {
+			[]string{issuer, audience, "PARAMETERS=WarmThroughput=40000,16000 TableKeyArn=" + keyARN + " TableStreamArn=" + restoredStream}, nil,
+			[]string{"WarmThroughput acts only on the stack's own table", "TableKeyArn acts only on the stack's own table", "leave out TableKeyArn",
+				"aws dynamodb update-table --region eu-central-1 --table-name latchkey-Table-1-restored --warm-throughput ReadUnitsPerSecond=40000,WriteUnitsPerSecond=16000 " +
+					"--global-secondary-index-updates 'Update={IndexName=due,WarmThroughput={ReadUnitsPerSecond=40000,WriteUnitsPerSecond=16000}}'",
+				"--table-name latchkey-Table-1-restored --sse-specification Enabled=true,SSEType=KMS,KMSMasterKeyId=" + keyARN},
+		},
+		"more warm throughput while a restored table is used": {
+			[]string{"PARAMETERS=WarmThroughput=50000,16000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000", "TableStreamArn="+restoredStream))
+			},
+			[]string{"WarmThroughput acts only on the stack's own table", "--table-name latchkey-Table-1-restored --warm-throughput ReadUnitsPerSecond=50000,"},
+		},
 		"an unprotected resource": {[]string{issuer, audience, "REPLACE=Domain"}, nil, []string{"REPLACE=Domain", "Api, DeliveryQueue, SigningKey, Table"}},
 		"no audience":             {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
 		"no credentials":          {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials: set AWS_PROFILE"}},
@@ -201,6 +214,25 @@ func TestAGivenValueReplacesTheDeployedValue(t *testing.T) {
 				refused(t, err, c.word)
 			}
 		})
+	}
+}
+
+// TestARestoredTableIsUsedDespiteDeployedOptions restores the table of a stack with options of its own table. No deployment of the restore
+// may wait for them, and only the first tells that the restored table is not warmed.
+func TestARestoredTableIsUsedDespiteDeployedOptions(t *testing.T) {
+	r := newRig(t)
+	options := []string{"WarmThroughput=40000,16000", "TableKeyArn=" + keyARN}
+	const told = "To warm that table: aws dynamodb update-table --region eu-central-1 --table-name latchkey-Table-1-restored --warm-throughput ReadUnitsPerSecond=40000,"
+	for _, c := range []struct {
+		deployed, given string
+		tells           bool
+	}{{"TableStreamArn=", "TableStreamArn=" + restoredStream, true}, {"TableStreamArn=" + restoredStream, "", false}, {"TableStreamArn=" + restoredStream, "TableStreamArn=", false}} {
+		r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, append(options, c.deployed)...))
+		out, err := r.deploy("YES=1", "PARAMETERS="+c.given)
+		succeeded(t, out, err)
+		if strings.Contains(out, told) != c.tells {
+			t.Errorf("%s, then %s:\n%s", c.deployed, c.given, out)
+		}
 	}
 }
 

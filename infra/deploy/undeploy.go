@@ -60,7 +60,7 @@ func (p *program) tables(deployed *cloud.Stack) ([]string, error) {
 		}
 	}
 	if stream := deployed.Values()["TableStreamArn"]; stream != "" {
-		tables = append(tables, strings.Split(stream, "/")[1]) // arn:…:table/NAME/stream/TIME
+		tables = append(tables, tableOf(stream))
 	}
 	return tables, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,13 +54,48 @@ func TestBadDeploymentsAreRefusedBeforeABuild(t *testing.T) {
 			[]string{"PARAMETERS=WarmThroughput=50000,8000"}, func(r *rig) {
 				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000"))
 			},
-			[]string{"WarmThroughput=50000,8000 is below the deployed 40000,16000"},
+			[]string{"WarmThroughput=50000,8000 is below 40000,16000, which the table or its index has"},
 		},
 		"fewer warm reads than deployed": {
 			[]string{"PARAMETERS=WarmThroughput=39999,16000"}, func(r *rig) {
 				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000"))
 			},
-			[]string{"WarmThroughput=39999,16000 is below the deployed 40000,16000"},
+			[]string{"WarmThroughput=39999,16000 is below 40000,16000, which the table or its index has"},
+		},
+		"fewer warm reads than the table has": { // a value that was emptied later, or use
+			[]string{"PARAMETERS=WarmThroughput=20000,16000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t))
+				r.aws.Set(standin.Faults{Warm: "40000,16000", WarmIndex: "12000,4000"})
+			},
+			[]string{"WarmThroughput=20000,16000 is below 40000,16000, which the table or its index has"},
+		},
+		"fewer warm writes than the index has": {
+			[]string{"PARAMETERS=WarmThroughput=20000,8000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t))
+				r.aws.Set(standin.Faults{WarmIndex: "12000,8001"})
+			},
+			[]string{"WarmThroughput=20000,8000 is below 12000,8001, which the table or its index has"},
+		},
+		"fewer warm reads than a raise that AWS does not show yet": {
+			[]string{"PARAMETERS=WarmThroughput=39999,16000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000"))
+				r.aws.Set(standin.Faults{Warm: "12000,4000"})
+			},
+			[]string{"WarmThroughput=39999,16000 is below 40000,16000, which the table or its index has"},
+		},
+		"fewer warm reads than the own table has, after a restored one": {
+			[]string{"PARAMETERS=TableStreamArn= WarmThroughput=20000,8000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "TableStreamArn="+restoredStream))
+				r.aws.Set(standin.Faults{Warm: "40000,16000"})
+			},
+			[]string{"WarmThroughput=20000,8000 is below 40000,16000, which the table or its index has"},
+		},
+		"no right to read the table": {
+			[]string{"PARAMETERS=WarmThroughput=20000,8000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t))
+				r.aws.Set(standin.Faults{Refuse: map[string]string{"dynamodb:DescribeTable": "not authorized to describe"}})
+			},
+			[]string{"the warm throughput of the table latchkey-Table-1 cannot be read", "not authorized to describe"},
 		},
 		"a lost stack's values beside a restored table": {
 			[]string{issuer, audience, "PARAMETERS=WarmThroughput=40000,16000 TableKeyArn=" + keyARN + " TableStreamArn=" + restoredStream}, nil,
@@ -233,6 +269,38 @@ func TestARestoredTableIsUsedDespiteDeployedOptions(t *testing.T) {
 		if strings.Contains(out, told) != c.tells {
 			t.Errorf("%s, then %s:\n%s", c.deployed, c.given, out)
 		}
+	}
+}
+
+// TestATablesGrowthStopsOnlyALowerNewValue checks that a kept value never stops a deployment, and that only a new value reads the table,
+// unless DRY=templates is given: the role of pull requests may not read it.
+func TestATablesGrowthStopsOnlyALowerNewValue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		deployed, given, dry string
+		reads                bool
+	}{
+		"a kept value":      {"WarmThroughput=20000,8000", "", "", false},
+		"an emptied value":  {"WarmThroughput=20000,8000", "WarmThroughput=", "", false},
+		"the table's value": {"WarmThroughput=", "WarmThroughput=40000,16000", "", true},
+		"a raise":           {"WarmThroughput=20000,8000", "WarmThroughput=50000,16000", "", true},
+		"a dry run":         {"WarmThroughput=20000,8000", "WarmThroughput=50000,16000", "1", true},
+		"a pull request":    {"WarmThroughput=20000,8000", "WarmThroughput=30000,8000", "templates", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.aws.Set(standin.Faults{Warm: "40000,16000"})
+			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, c.deployed))
+			r.write(".local/deploy/latchkey/template.yaml", smallTemplate(t))
+			out, err := r.deploy("YES=1", "PARAMETERS="+c.given, "DRY="+c.dry)
+			succeeded(t, out, err)
+			if reads := slices.Contains(r.aws.Calls(), "dynamodb:DescribeTable"); reads != c.reads {
+				t.Errorf("the table was read: %v", reads)
+			}
+			if c.dry == "" {
+				r.mayCall()
+			}
+		})
 	}
 }
 

@@ -46,23 +46,31 @@ func (p *program) undeploy(ctx context.Context, deployed *cloud.Stack) error {
 }
 
 // tables returns the tables that stay: the stack's table, and the restored table if the parameter TableStreamArn names one.
-func (p *program) tables(deployed *cloud.Stack) ([]string, error) {
-	var out struct {
-		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
-	}
-	if err := p.aws.Call("cloudformation", "list_stack_resources", cloud.Params{"StackName": p.Stack}, &out); err != nil {
-		return nil, fmt.Errorf("the resources of %s cannot be read: %w", p.Stack, err)
-	}
-	var tables []string
-	for _, r := range out.StackResourceSummaries {
-		if r.LogicalResourceID == "Table" {
-			tables = append(tables, r.PhysicalResourceID)
-		}
+func (p *program) tables(deployed *cloud.Stack) (tables []string, err error) {
+	own, err := p.ownTable()
+	if own != "" {
+		tables = append(tables, own)
 	}
 	if stream := deployed.Values()["TableStreamArn"]; stream != "" {
 		tables = append(tables, tableOf(stream))
 	}
-	return tables, nil
+	return tables, err
+}
+
+// ownTable returns the name of the table that the stack made, also while it uses another one; "" if it has none.
+func (p *program) ownTable() (string, error) {
+	var out struct {
+		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
+	}
+	if err := p.aws.Call("cloudformation", "list_stack_resources", cloud.Params{"StackName": p.Stack}, &out); err != nil {
+		return "", fmt.Errorf("the resources of %s cannot be read: %w", p.Stack, err)
+	}
+	for _, r := range out.StackResourceSummaries {
+		if r.LogicalResourceID == "Table" {
+			return r.PhysicalResourceID, nil
+		}
+	}
+	return "", nil
 }
 
 // checkNoHolder returns an error that names the roles, users and groups that have the policy. IAM does not delete a policy while a

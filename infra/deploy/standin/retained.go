@@ -1,6 +1,7 @@
 package standin
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// serveRetained answers calls for the tables and signing keys that deleted stacks have left.
+// serveRetained answers calls for the tables and signing keys that deleted stacks have left. It describes tables of stacks.
 func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
@@ -26,6 +27,8 @@ func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 	protected, isTable := s.tables[in.TableName]
 	owner, isKey := s.keys[in.KeyID]
 	switch {
+	case operation == "DescribeTable":
+		s.describeTable(w, in.TableName)
 	case operation == "UpdateTable" && isTable && in.DeletionProtectionEnabled != nil:
 		s.tables[in.TableName] = *in.DeletionProtectionEnabled
 		answer(w, map[string]any{})
@@ -49,6 +52,28 @@ func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 	default:
 		refuse(w, http.StatusBadRequest, "ResourceNotFoundException", fmt.Sprintf("the stand-in has no %s of %s%s", operation, in.TableName, in.KeyID))
 	}
+}
+
+// describeTable answers with the warm throughput of a stack's table.
+func (s *Standin) describeTable(w http.ResponseWriter, name string) {
+	if refused := s.noted("dynamodb:DescribeTable"); refused != "" {
+		refuse(w, http.StatusBadRequest, "AccessDeniedException", refused)
+		return
+	}
+	units := func(value string) map[string]any {
+		var reads, writes int
+		_, _ = fmt.Sscanf(value, "%d,%d", &reads, &writes) // an error: a test gave another text
+		return map[string]any{"ReadUnitsPerSecond": reads, "WriteUnitsPerSecond": writes, "Status": "ACTIVE"}
+	}
+	for _, k := range s.stacks {
+		if k.physical("Table") == name {
+			table := cmp.Or(s.faults.Warm, k.Parameters["WarmThroughput"], "12000,4000")
+			index := map[string]any{"IndexName": "due", "WarmThroughput": units(cmp.Or(s.faults.WarmIndex, table))}
+			answer(w, map[string]any{"Table": map[string]any{"TableName": name, "WarmThroughput": units(table), "GlobalSecondaryIndexes": []any{index}}})
+			return
+		}
+	}
+	refuse(w, http.StatusBadRequest, "ResourceNotFoundException", "Requested resource not found: Table: "+name+" not found")
 }
 
 func tableARN(name string) string {

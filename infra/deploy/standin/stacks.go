@@ -151,6 +151,9 @@ func (s *Standin) describeEvents(k *Stack, _ url.Values) (string, error) {
 // On AWS a page has a hundred resources, and a stack of Latchkey has more than that.
 func (s *Standin) listResources(k *Stack, in url.Values) (string, error) {
 	names := slices.Sorted(maps.Keys(k.parts.Resources))
+	if names == nil { // the stack was made by Put, without a template
+		names = []string{"Table"}
+	}
 	at := max(slices.Index(names, in.Get("NextToken")), 0)
 	var shown []fields
 	for _, name := range names[at:min(at+1, len(names))] {

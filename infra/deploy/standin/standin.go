@@ -71,6 +71,8 @@ type Faults struct {
 	NoBus        bool              // there is no event bus
 	BusLost      bool              // the event bus is deleted before the stack is made
 	NoLogRole    bool              // API Gateway has no role to write logs
+	Warm         string            // reads,writes that the table of a stack accepts at once; "": the deployed WarmThroughput, or a new table's
+	WarmIndex    string            // the same for its index; "": as the table
 }
 
 // Start starts a stand-in.

@@ -103,6 +103,8 @@ func (p *program) checkWarm() error {
 			return fmt.Errorf("WarmThroughput=%s is below %d,%d, which the table or its index has, and AWS never lowers it", value, now.ReadUnitsPerSecond, now.WriteUnitsPerSecond)
 		}
 	}
+	p.say("WarmThroughput is raised: change nothing else in this deployment. AWS never lowers it, so CloudFormation may be unable to undo a deployment that fails " +
+		"(runbook, \"Deploying again, rolling back\").")
 	return nil
 }
 

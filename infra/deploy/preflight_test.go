@@ -273,7 +273,8 @@ func TestARestoredTableIsUsedDespiteDeployedOptions(t *testing.T) {
 }
 
 // TestATablesGrowthStopsOnlyALowerNewValue checks that a kept value never stops a deployment, and that only a new value reads the table,
-// unless DRY=templates is given: the role of pull requests may not read it.
+// unless DRY=templates is given: the role of pull requests may not read it. With a new value the preflight asks for a deployment of its own,
+// because no rollback can lower it.
 func TestATablesGrowthStopsOnlyALowerNewValue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -296,6 +297,9 @@ func TestATablesGrowthStopsOnlyALowerNewValue(t *testing.T) {
 			succeeded(t, out, err)
 			if reads := slices.Contains(r.aws.Calls(), "dynamodb:DescribeTable"); reads != c.reads {
 				t.Errorf("the table was read: %v", reads)
+			}
+			if isTold := strings.Contains(out, "change nothing else in this deployment"); isTold != strings.HasSuffix(c.given, "00") {
+				t.Errorf("a new value needs a deployment of its own: %v\n%s", isTold, out)
 			}
 			if c.dry == "" {
 				r.mayCall()

@@ -227,3 +227,38 @@ func TestALeaseThatLosesARaceReportsLater(t *testing.T) {
 	w.take(1, 1, r)
 	w.equal(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at("2026-11-24 00:00:00").Unix()}]), passed, "reported")
 }
+
+// TestLostAnswersSpendFewRequests: DynamoDB charges each lease, but its answers come too late. Each failed request may count, and the
+// first lost lease. The next leases are small, because each of them may be lost, too.
+func TestLostAnswersSpendFewRequests(t *testing.T) {
+	for per, text := range map[limit.Per]string{limit.Day: "100000/d", limit.Month: "100000/M"} {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		r, passed, failed := request("key_1", text), 0, 0
+		send := func(within time.Duration) {
+			for end := w.at.Add(within); w.at.Before(end); w.at = w.at.Add(50 * time.Millisecond) {
+				s, err := w.processes[0].Take(t.Context(), r)
+				switch {
+				case err != nil:
+					failed++
+					w.at = w.at.Add(450 * time.Millisecond)
+				case s.Violated() == nil:
+					passed++
+				}
+			}
+		}
+		send(15 * time.Minute)
+		w.lose = func(l limit.Lease) bool { return l.Row == per }
+		send(10 * time.Minute)
+		w.lose = nil
+		send(time.Second)
+		charged := 0
+		for at, c := range w.charges {
+			if at.per == per {
+				charged = int(c[per].Requests)
+			}
+		}
+		if failed < 100 || charged > passed+failed+100_000/10 {
+			t.Errorf("%s: %d charged, %d passed, %d failed", per, charged, passed, failed)
+		}
+	}
+}

@@ -254,8 +254,11 @@ func (l *Limiter) charge(ctx context.Context, made *leasing) (again bool, err er
 	if !done && (err == nil || errors.Is(err, ErrNotCharged)) {
 		b.keepUsage(next.Start, next.Requests)
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		made.notice = b.notice(next, limit, found)
+	case !errors.Is(err, ErrNotCharged): // perhaps charged, and then lost: the next lease may be lost, too, so it must be small
+		*b.pace(row) = pace{}
 	}
 	if err != nil || b.version != version { // after a change of the texts, each waiting request tries again
 		return false, err

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
@@ -82,6 +84,29 @@ func TestErrorsThatAnyoneCanCauseAreCountedSeparately(t *testing.T) {
 				t.Errorf("%v: %v, %v, %s", cause, err, errShared, line)
 			}
 		}
+	}
+}
+
+// lateTable is a table whose rows are later than each lease.
+type lateTable struct{ limit.Table }
+
+func (lateTable) Lease(context.Context, limit.Lease) (found limit.Charges, done bool, err error) {
+	found[limit.Minute].Start = math.MaxInt64
+	return found, false, nil
+}
+
+// TestARowThatIsAheadIsLoggedWithItsCode: the line of any other lease that fails has another code, and the runbook other advice.
+func TestARowThatIsAheadIsLoggedWithItsCode(t *testing.T) {
+	var out bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+	t.Cleanup(func() { slog.SetDefault(was) })
+	_, err := invoke(t, sample, func(ctx context.Context, _, _ string, _ []string) (principal.Principal, error) {
+		_, err := limit.New(lateTable{}).Take(ctx, limit.Request{Org: "org_1", Key: "key_1", LimitID: "key_1", Limits: "10/m"})
+		return principal.Principal{}, err
+	})
+	if line := out.String(); err == nil || !strings.Contains(line, `"code":"limit_row_ahead"`) || !strings.Contains(line, `"LeasesFailed":1`) {
+		t.Errorf("%v, %s", err, line)
 	}
 }
 

@@ -188,7 +188,7 @@ func TestAWindowNeverGoesBack(t *testing.T) {
 	w.equal(w.take(1, 1, r), 1, "12:09")
 	w.processes[0] = limit.New(w)
 	w.processes[0].Now = w.now
-	if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, limit.ErrAhead) {
+	if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, limit.ErrAhead) || limit.LogCode(err) != "limit_row_ahead" {
 		t.Errorf("a row that is nine minutes ahead: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ var (
 	// ErrAhead means that a row is later than the next window. Correct clocks never cause such a row.
 	ErrAhead error = &fault{"limit_row_ahead", "limit: the row of a limit is more than one window ahead of this clock"}
 
-	// errLease is wrapped by each error of Take that a lease caused.
+	// errLease is wrapped by each error of Take that a lease caused and that has no other code.
 	errLease error = &fault{"lease_failed", "limit: no lease"}
 
 	// ErrChanged means that another request has found other limits of the key meanwhile. The caller must read the limits again.
@@ -143,10 +143,18 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 			return Remaining{}, ctx.Err()
 		}
 		if needed.err != nil {
-			return Remaining{}, fmt.Errorf("%w: %w", errLease, needed.err)
+			return Remaining{}, noLease(needed.err)
 		}
 	}
-	return Remaining{}, fmt.Errorf("%w: %w", errLease, errBusy)
+	return Remaining{}, noLease(errBusy)
+}
+
+// noLease returns the error of a lease with a code for the log. Only the first code in an error counts.
+func noLease(err error) error {
+	if LogCode(err) != "" {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errLease, err)
 }
 
 // fault is an error after which it is not known whether a request may pass.

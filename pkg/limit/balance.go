@@ -72,16 +72,37 @@ func (b *balance) useLimits(first, second string, now time.Time, begins bool) er
 	}
 	for p := range pers {
 		w := &b.windows[p]
-		if !b.tracks(p) || now.Unix() < w.end {
+		if !b.tracks(p) || w.serves(p, now) {
 			continue
 		}
 		start, end := p.window(now)
 		*w = window{start: start, end: end, left: b.limit(p), begins: w.begun}
 		if p == Day && b.unreported.day != start {
-			b.late, b.unreported = b.unreported, usage{day: start}
+			b.reportUnder(start)
 		}
 	}
 	return nil
+}
+
+// serves reports whether requests may spend from a window. It may be the next one, when the row is already there (see applyLease), but
+// not one on the row of another day or month. A process has such a window when its clock was ahead and was set back.
+func (w *window) serves(p Per, now time.Time) bool {
+	if now.Unix() >= w.start {
+		return now.Unix() < w.end
+	}
+	_, next := p.window(now)
+	_, tomorrow := Day.window(now)
+	return w.start == next && next < tomorrow
+}
+
+// reportUnder begins to count usage for another day. What is not reported yet becomes late. The other day may be the late one, after
+// the clock was set back.
+func (b *balance) reportUnder(day int64) {
+	earlier := b.late
+	b.late, b.unreported = b.unreported, usage{day: day}
+	if earlier.day == day {
+		b.unreported = earlier
+	}
 }
 
 // useAllowance does the same as useLimits for the balance of an org. While an allowance is changed, the rows of some keys still have the

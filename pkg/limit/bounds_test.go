@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -261,4 +262,50 @@ func TestLostAnswersSpendFewRequests(t *testing.T) {
 			t.Errorf("%s: %d charged, %d passed, %d failed", per, charged, passed, failed)
 		}
 	}
+}
+
+// TestAClockSetBackUsesThePresentWindow: the clock of a process was ahead, and is right again. The process then spends from the windows of
+// the present, and reports what passed on the row of each day.
+func TestAClockSetBackUsesThePresentWindow(t *testing.T) {
+	for _, c := range []struct{ limits, present, ahead string }{
+		{"40/m", "2026-11-24 12:00:30", "2026-11-25 12:00:30"},
+		{"40/m", "2026-11-24 23:59:50", "2026-11-25 00:00:10"},
+		{"40/h", "2026-11-24 23:30:00", "2026-11-25 00:00:10"},
+		{"40/d", "2026-11-24 12:00:30", "2026-11-25 00:00:10"},
+		{"40/M", "2026-11-24 12:00:30", "2026-12-01 00:00:10"},
+		{"40/M", "2026-11-24 12:00:30", "2028-11-24 12:00:30"},
+		{"40/m 900/h 1000/M", "2026-11-24 12:00:30", "2027-11-24 12:00:30"},
+	} {
+		w := on(t, c.present, 2)
+		r, fast := request("key_1", c.limits), &clock{at(c.ahead)}
+		w.processes[0].Now = fast.now
+		w.equal(w.take(0, 3, r), 3, "with the clock ahead")
+		w.processes[0].Now = w.now
+		w.equal(w.take(0, 50, r)+w.take(1, 50, r), 40, c.limits+" at "+c.present+", with the right clock")
+		w.at = fast.at
+		w.equal(w.take(0, 50, r)+w.take(1, 50, r), 37, c.limits+", at the time that the clock showed")
+		w.at = w.at.AddDate(0, 2, 0)
+		w.take(0, 1, r) // reports the earlier day
+		w.take(1, 1, r)
+		for day, want := range map[string]int{c.present: 40, c.ahead: 40} {
+			start := at(day).Truncate(24 * time.Hour).Unix()
+			w.equal(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, start}]), want, c.limits+": reported for "+day)
+		}
+	}
+}
+
+// TestUsageIsReportedAfterTheClockIsSetBack: while the clock was ahead, no lease was made.
+func TestUsageIsReportedAfterTheClockIsSetBack(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	r, present := request("key_1", "1000/d"), w.at
+	w.equal(w.take(0, 7, r), 7, "before")
+	w.at, w.fail = present.AddDate(0, 0, 1), func(limit.Lease) error { return limit.ErrNotCharged }
+	if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, limit.ErrNotCharged) {
+		t.Error(err)
+	}
+	w.at, w.fail = present, nil
+	w.equal(w.take(0, 5, r), 5, "afterwards")
+	w.at = present.AddDate(0, 0, 1)
+	w.take(0, 1, r)
+	w.equal(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, present.Truncate(24 * time.Hour).Unix()}]), 12, "reported")
 }

@@ -309,3 +309,16 @@ func TestUsageIsReportedAfterTheClockIsSetBack(t *testing.T) {
 	w.take(0, 1, r)
 	w.equal(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, present.Truncate(24 * time.Hour).Unix()}]), 12, "reported")
 }
+
+// TestCountsAreWrittenAfterTheClockIsSetBack: at once, not only when the time of the last write comes again.
+func TestCountsAreWrittenAfterTheClockIsSetBack(t *testing.T) {
+	w := on(t, "2026-11-24 20:00:00", 1)
+	of := limit.Owner{Org: "org_1", Key: "key_1"}
+	for range 2 {
+		w.processes[0].Tally(t.Context(), of)
+		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
+		w.at = w.at.Add(-3 * time.Hour)
+	}
+	w.equal(int(w.counted[row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}]), 2, "requests")
+	w.equal(int(w.refusals("2026-11-24")[limit.Scope]), 2, "refusals")
+}

@@ -51,6 +51,12 @@ type refusedDay struct {
 	n   Refusals
 }
 
+// isDue reports whether the refusals may be written. A time that is too far away means that the clock was set back.
+func (r *refused) isDue(now time.Time) bool {
+	wait := r.next.Sub(now)
+	return wait <= 0 || wait > deadEvery
+}
+
 // add adds refusals to those of a day.
 func (r *refused) add(day int64, n Refusals) {
 	i := 0
@@ -99,7 +105,7 @@ func (l *Limiter) refuseOne(k Refused, why Refusal) []refusedDay {
 	var one Refusals
 	one[why] = 1
 	r.add(day, one)
-	if now.Before(r.next) {
+	if !r.isDue(now) {
 		return nil
 	}
 	due := r.days
@@ -114,7 +120,7 @@ func (l *Limiter) refuseOne(k Refused, why Refusal) []refusedDay {
 // is no room then, the refusals of a new key are not counted: otherwise a caller with many keys could cause a write with each request.
 func (l *Limiter) forgetRefused(now time.Time) (hasRoom bool) {
 	for of, r := range l.refused {
-		if !now.Before(r.next) {
+		if r.isDue(now) {
 			delete(l.refused, of)
 		}
 	}

@@ -62,7 +62,7 @@ func (l *Limiter) tallyOne(of Owner) (due usage, ok bool) {
 		}
 	}
 	c.requests++
-	if now.Sub(c.wroteAt) < tallyEvery {
+	if since := now.Sub(c.wroteAt); since >= 0 && since < tallyEvery { // negative if the clock was set back
 		return due, false
 	}
 	due = c.usage

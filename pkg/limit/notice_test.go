@@ -111,6 +111,7 @@ func TestAnAnnouncementDelaysNoOtherRequest(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		r, err := l.Take(t.Context(), request("key_1", "1/d"))
+		synctest.Wait() // until the announcement has begun
 		if took := time.Since(began); err != nil || r.Violated() != nil || took != 10*time.Millisecond || table.began != 1 {
 			t.Errorf("%v %v after %s, %d announcements", r.Violated(), err, took, table.began)
 		}

@@ -101,19 +101,19 @@ func (s *Store) APIKey(ctx context.Context, o id.Org, k id.Key) (found APIKey, o
 	return apiKeyFrom(&r), r.Err() == nil, r.Err()
 }
 
-// NoteUse writes when a key was used (at, in milliseconds), at most once an hour. It writes a row of
-// its own, because the key's row decides about access. It makes one try of 200 ms and ignores a
-// failure, because no request may fail or wait for this note.
+// NoteUse writes when a key was used (at, in milliseconds), at most once in each hour of the clock, because a process also tries once in
+// each of them: so the note of a key in use is never older than an hour. It writes a row of its own, because the key's row decides about
+// access. It makes one try of 200 ms and ignores a failure, because no request may fail or wait for this note.
 func (s *Store) NoteUse(ctx context.Context, k APIKey, at int64) {
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
 	defer cancel()
-	err := s.db.Note(ctx, usedRow(k.OrgID, k.ID), table.Any(attrLastUsed.Absent(), attrLastUsed.AtMost(at-noteEvery.Milliseconds())),
+	err := s.db.Note(ctx, usedRow(k.OrgID, k.ID), table.Any(attrLastUsed.Absent(), attrLastUsed.Under(at-at%noteEvery.Milliseconds())),
 		attrLastUsed.Set(at),
 		// The row is deleted with the key's row. A revocation or rotation since k was read may have set
 		// another purgeAt: that value stays.
 		table.If(k.purgeAt != 0, attrPurgeAt.SetIfAbsent(k.purgeAt)),
 	)
-	_ = err // the last note is younger than an hour, or the database is slow: both are fine
+	_ = err // the last note is of this hour, or the database is slow: both are fine
 }
 
 // NewKey describes an API key to create.

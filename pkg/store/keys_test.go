@@ -157,9 +157,9 @@ func TestLastUseIsWrittenOnceAnHourInAnotherRow(t *testing.T) {
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
 	k := makeKey(t, tb, o, ada, 0)
-	at := time.Now().UnixMilli()
-	found := row(t, tb, o, k.ID)
 	const hour = 3_600_000 // milliseconds
+	at := time.Now().UnixMilli()/hour*hour + 7000
+	found := row(t, tb, o, k.ID)
 	lastUsed := func() int64 {
 		t.Helper()
 		keys, _, err := tb.Keys(ctx, admin(ada), o, "", store.Page{})
@@ -167,7 +167,7 @@ func TestLastUseIsWrittenOnceAnHourInAnotherRow(t *testing.T) {
 		return keys[0].LastUsedAt
 	}
 	// A use, and the last use in the table after it, in milliseconds from at.
-	for _, use := range []struct{ after, written int64 }{{0, 0}, {1000, 0}, {hour - 1000, 0}, {hour, hour}} {
+	for _, use := range []struct{ after, written int64 }{{0, 0}, {1000, 0}, {hour - 7001, 0}, {hour - 7000, hour - 7000}, {2*hour - 7001, hour - 7000}} {
 		tb.NoteUse(ctx, found, at+use.after)
 		if got := lastUsed(); got != at+use.written {
 			t.Fatalf("a use after %d ms: used at %d, want %d", use.after, got, at+use.written)

@@ -51,7 +51,7 @@ func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 }
 
 // TestAProcessWritesAKeysLastUseOnceAnHour counts the calls of the table. Each check of a key is one read. A process
-// tries one write for a key in an hour, at the first check.
+// tries one write for a key in a clock hour, at the first check.
 func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	c := connect(t)
 	c.Faults.Next = patient{c.Faults.Next}
@@ -65,7 +65,8 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	if at := c.usedAt(t, k); at != 0 {
 		t.Errorf("used at %d before its first use", at)
 	}
-	begun := c.Now()
+	c.advanceClock(7 * time.Second)
+	begun := c.Now() // 7 s after the begin of a clock hour
 	for _, step := range []struct {
 		name   string
 		after  time.Duration // since begun
@@ -77,11 +78,11 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 		{"process one checks the key first", 0, one, k, 1, 0},
 		{"process one again", time.Second, one, k, 0, 0},
 		{"process one, another key", time.Second, one, sibling, 1, time.Second},
-		{"process two", 2 * time.Second, two, k, 1, 0}, // the table refuses this write: the hour is not over
+		{"process two", 2 * time.Second, two, k, 1, 0}, // the table refuses this write: the clock hour is not over
 		{"process two again", 3 * time.Second, two, k, 0, 0},
-		{"process one, an hour later", time.Hour, one, k, 1, time.Hour},
-		{"process two, an hour later", time.Hour, two, k, 1, time.Hour},
-		{"process two again, an hour later", time.Hour, two, k, 0, time.Hour},
+		{"process one, in the next clock hour", time.Hour - 4*time.Second, one, k, 1, time.Hour - 4*time.Second},
+		{"process two, in the next clock hour", time.Hour, two, k, 1, time.Hour - 4*time.Second},
+		{"process two again, in the next clock hour", time.Hour, two, k, 0, time.Hour - 4*time.Second},
 	} {
 		c.advanceClock(begun.Add(step.after).Sub(c.Now()))
 		const n = 5

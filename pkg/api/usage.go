@@ -142,7 +142,7 @@ func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, er
 		return answer{}, err
 	}
 	if next != "" {
-		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("There are more than %d orgs, too many for one table. Read the orgs as JSON in pages.", len(all)))
+		return answer{}, problem.Invalid("?month", "range", "The use of all orgs is too much for one table. Read the orgs as JSON in pages, which have no limit.")
 	}
 	rows := make([][]string, len(all))
 	for i, s := range all {

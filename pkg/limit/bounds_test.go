@@ -253,8 +253,8 @@ func TestLostAnswersSpendFewRequests(t *testing.T) {
 		w.lose = nil
 		send(time.Second)
 		charged := 0
-		for at, c := range w.charges {
-			if at.per == per {
+		for of, c := range w.charges {
+			if of.per == per {
 				charged = int(c[per].Requests)
 			}
 		}

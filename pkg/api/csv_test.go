@@ -15,8 +15,10 @@ func TestNoCellIsAFormula(t *testing.T) {
 	for cell, want := range map[string]string{
 		`=HYPERLINK("https://evil.example","Acme")`: `"'=HYPERLINK(""https://evil.example"",""Acme"")"`,
 		"+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\tx": "'\tx", "\rx": `"'x"`,
-		"": "", "Acme": "Acme", "a=b": "a=b", "'x": "'x", "a,b": `"a,b"`, `"=1"`: `"""=1"""`, " =1": `" =1"`, "7": "7",
-	} {
+		"": "", "Acme": "Acme", "a=b": "a=b", "'x": "'x", "a,b": `"a,b"`, `"=1"`: `"""'=1"""`, " =1": `" '=1"`, "7": "7",
+		"=-1": "'=-1", "＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠1": "'＠1", "a＝b": "a＝b", "Zoë": "Zoë", "\nx": "\"'\r\nx\"",
+		"a;=1": "a;'=1", "a; =1": "a; '=1", `a;"=1"`: `"a;""'=1"""`, "a;b;＝1": "a;b;'＝1", "a;b": "a;b", "a;b=1": "a;b=1", "a\t@b": "a\t'@b", "a\n-b": "\"a\r\n'-b\"",
+	} { // a spreadsheet of some countries begins a new cell after each semicolon, also between the quotes of RFC 4180
 		if got := csvOf([]string{"name", "n"}, [][]string{{cell, "1"}}); string(got.text) != "name,n\r\n"+want+",1\r\n" || got.mediaType != "text/csv" {
 			t.Errorf("%q: %q", cell, got.text)
 		}

@@ -3,6 +3,7 @@ package api_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,26 @@ func TestTheAuditLogIsServedAsCSV(t *testing.T) {
 	r = w.request("GET", auditPath+"?from=x", service(), "")
 	r.header = csv
 	w.want(t, r, 422, problem.ValidationFailed)
+}
+
+// TestAnAuditTableIsMeasuredAsItIsSent: CSV doubles each quote of the changes, and the function's JSON escapes both. As a list the same
+// entries have room.
+func TestAnAuditTableIsMeasuredAsItIsSent(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	quotes := `{"metadata":{"from":{},"to":{` + strings.TrimSuffix(strings.Repeat(`"a":"",`, 58_000), ",") + `}}}`
+	w.logged(t, slices.Repeat([]string{"key.updated holder " + otherKey + " " + quotes}, 6)...)
+	r := w.request("GET", auditPath+"?to=1000000006000", service(), "")
+	if list := w.want(t, r, 200, ""); len(list.list("entries")) != 6 || list.str("nextCursor") != "" {
+		t.Errorf("as JSON: %d entries", len(list.list("entries")))
+	}
+	r.header = map[string]string{"Accept": "text/csv"}
+	if got := w.do(t, r); got.status != 422 {
+		t.Errorf("%d with %d bytes, want 422", got.status, sizeInLambda(got))
+	}
+	r.path += "&from=1000000003000"
+	if got := w.want(t, r, 200, ""); strings.Count(got.text, "\n") != 4 || sizeInLambda(got) > mostInLambda {
+		t.Errorf("three entries: %d bytes", sizeInLambda(got))
+	}
 }
 
 // TestAddedByNamesAUserOrAService: addedBy of the org's creator is null.

@@ -68,7 +68,7 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 	}
 	slices.Sort(writers)
 	if want := []string{
-		`pkg/api/audit.go: return ok(csvOf([]string{"id", "at", "action", "actor", "target", "changes", "source", "reason", "operator", "requestId"}, rows)), nil`,
+		`pkg/api/audit.go: table := csvOf([]string{"id", "at", "action", "actor", "target", "changes", "source", "reason", "operator", "requestId"}, rows)`,
 		`pkg/api/usage.go: return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil`,
 		`pkg/api/usage.go: return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil`,
 	}; !slices.Equal(writers, want) {

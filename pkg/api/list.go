@@ -11,13 +11,18 @@ import (
 )
 
 const (
-	// maxList bounds the bytes of a list's items. A function passes the list to the gateway in a JSON string, so each quote and backslash
-	// counts two bytes. Lambda accepts 6 MB, and ends a process that answers more.
+	// maxList bounds the bytes of a list's items, and of a table, as sizeSent counts them. Lambda accepts 6 MB, and ends a process that
+	// answers more.
 	maxList = 4_000_000
 
 	// wholeFor is how long one answer may read a list. A function has 6 s.
 	wholeFor = 4 * time.Second
 )
+
+// sizeSent returns the bytes of a text in the JSON string in which a function passes it to the gateway: each quote and backslash is two.
+func sizeSent(text []byte) int {
+	return len(text) + bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`\`))
+}
 
 // list is a page of a list.
 type list[Item any] struct {
@@ -97,7 +102,7 @@ func (r reading[Found, Item]) read(p store.Page) (all []shownItem[Item], next st
 			if err != nil {
 				return nil, "", err
 			}
-			size += len(text) + 1 + bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`\`)) // 1: the comma
+			size += sizeSent(text) + 1 // 1: the comma
 			if size > maxList && len(all) > 0 {
 				return all, r.id(all[len(all)-1].item), nil
 			}

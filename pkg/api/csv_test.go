@@ -70,7 +70,7 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 	if want := []string{
 		`pkg/api/audit.go: table := csvOf([]string{"id", "at", "action", "actor", "target", "changes", "source", "reason", "operator", "requestId"}, rows)`,
 		`pkg/api/usage.go: return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil`,
-		`pkg/api/usage.go: return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil`,
+		`pkg/api/usage.go: return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost", "more"}, rows)), nil`,
 	}; !slices.Equal(writers, want) {
 		t.Errorf("the tables that are written as CSV:\n%s", strings.Join(writers, "\n"))
 	}

@@ -122,6 +122,7 @@ type orgUsageBody struct {
 	State      store.Status `json:"state"`
 	Requests   int64        `json:"requests"` // at least this number was let through
 	AtMost     *int64       `json:"atMost"`   // at most this number was let through; null: not known
+	More       bool         `json:"more"`     // the use of some keys is missing from requests
 }
 
 // usageOfAll answers with the usage of each org: as JSON in pages, or as one CSV table.
@@ -130,7 +131,7 @@ func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, er
 		name: "usage", valid: isID(id.ParseOrg), toEnd: true,
 		rows: func(p store.Page) ([]store.OrgUsageTotal, string, error) { return k.store.AllUsage(ctx, month, p) },
 		shown: func(u store.OrgUsageTotal) orgUsageBody {
-			return orgUsageBody{u.ID, u.Name, u.ExternalID, u.State.Plan, u.Status(), u.Requests, known(u.AtMost)}
+			return orgUsageBody{u.ID, u.Name, u.ExternalID, u.State.Plan, u.Status(), u.Requests, known(u.AtMost), u.More}
 		},
 		id: func(b orgUsageBody) string { return string(b.OrgID) },
 	}
@@ -147,9 +148,9 @@ func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, er
 	rows := make([][]string, len(all))
 	for i, s := range all {
 		u := s.item
-		rows[i] = []string{string(u.OrgID), u.Name, u.ExternalID, u.Plan, string(u.State), cell(&u.Requests), cell(u.AtMost)}
+		rows[i] = []string{string(u.OrgID), u.Name, u.ExternalID, u.Plan, string(u.State), cell(&u.Requests), cell(u.AtMost), strconv.FormatBool(u.More)}
 	}
-	return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil
+	return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost", "more"}, rows)), nil
 }
 
 // csv answers with all rows of a month as one CSV table.

@@ -153,11 +153,11 @@ func TestTheUsageOfAllOrgsIsJSONOrCSV(t *testing.T) {
 		return w.want(t, request{as: service(), method: "GET", path: "/v1/usage?month=2026-11" + query, header: map[string]string{"Accept": accept}}, 200, "")
 	}
 	want := map[string]string{
-		string(w.org): `{"orgId":"` + string(w.org) + `","name":"=HYPERLINK(\"//evil\")","externalId":"-cus_1","plan":"pro","state":"active","requests":6,"atMost":9}`,
-		other:         `{"orgId":"` + other + `","name":"Other","state":"suspended","requests":0,"atMost":null}`,
+		string(w.org): `{"orgId":"` + string(w.org) + `","name":"=HYPERLINK(\"//evil\")","externalId":"-cus_1","plan":"pro","state":"active","requests":6,"atMost":9,"more":false}`,
+		other:         `{"orgId":"` + other + `","name":"Other","state":"suspended","requests":0,"atMost":null,"more":false}`,
 	}
 	third := w.want(t, request{as: user(w.outside), method: "GET", path: "/v1/orgs"}, 200, "").each("orgs", "id")[0]
-	want[third] = `{"orgId":"` + third + `","name":"Acme","state":"active","requests":0,"atMost":null}`
+	want[third] = `{"orgId":"` + third + `","name":"Acme","state":"active","requests":0,"atMost":null,"more":false}`
 	var ids, items []string
 	for cursor := ""; ; {
 		page := read("&limit=1"+cursor, "application/json")
@@ -171,9 +171,9 @@ func TestTheUsageOfAllOrgsIsJSONOrCSV(t *testing.T) {
 		t.Errorf("%v %s", ids, got)
 	}
 	rows := map[string]string{
-		string(w.org): `,"'=HYPERLINK(""//evil"")",'-cus_1,pro,active,6,9`, other: ",Other,,,suspended,0,", third: ",Acme,,,active,0,",
+		string(w.org): `,"'=HYPERLINK(""//evil"")",'-cus_1,pro,active,6,9,false`, other: ",Other,,,suspended,0,,false", third: ",Acme,,,active,0,,false",
 	}
-	table := "orgId,name,externalId,plan,state,requests,atMost\r\n"
+	table := "orgId,name,externalId,plan,state,requests,atMost,more\r\n"
 	for _, o := range ids {
 		table += o + rows[o] + "\r\n"
 	}
@@ -232,6 +232,14 @@ func TestAMonthThatIsTooLongForCSVIsReadInPages(t *testing.T) {
 	}
 	r.header = map[string]string{"Accept": "text/csv"}
 	w.want(t, r, 422, problem.ValidationFailed)
+	r = w.request("GET", "/v1/usage?month=2026-11", service(), "")
+	if got := w.want(t, r, 200, "").text; strings.Count(got, `"atMost":null,"more":true}`) != 1 {
+		t.Errorf("in the list of all orgs: %s", got)
+	}
+	r.header = map[string]string{"Accept": "text/csv"}
+	if got := w.want(t, r, 200, "").text; strings.Count(got, ",true\r\n") != 1 {
+		t.Errorf("in the table of all orgs: %s", got)
+	}
 }
 
 // TestAllKeysOfAnOrgShareItsAllowance. A service sets it, and it applies from the next request on.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"strconv"
 	"strings"
@@ -102,6 +103,7 @@ type OrgUsageTotal struct {
 
 	Requests int64 // at least this number of requests was let through: processes have reported them
 	AtMost   int64 // at most this number; -1: not known, because the org had no allowance for a part of the month
+	More     bool  // the org has more than maxWholeUsage rows, and Requests leaves out the use of some keys
 }
 
 // errLate ends the read of an org's usage when the time of the page is over.
@@ -133,7 +135,7 @@ func (s *Store) AllUsage(ctx context.Context, month string, p Page) (totals []Or
 }
 
 // usageTotal adds up at most maxWholeUsage rows of an org, so that one customer cannot make a call too long. If there are more
-// rows, the rest is missing from Requests, and AtMost is not known. Error: errLate.
+// rows, it adds the org's own row of each day that is left: under an allowance that is the use of all keys. Error: errLate.
 func (s *Store) usageTotal(ctx context.Context, o Org, month string, isLate func() bool) (OrgUsageTotal, error) {
 	var sum usageSum
 	page := Page{}.span(pkUsage+string(o.ID), month+"-", usagePage)
@@ -153,8 +155,24 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string, isLate func
 		}
 		page.After = page.Prefix + next
 	}
-	sum.isPartial = true
-	return sum.total(o), nil
+	var left []table.Key
+	for day := 1; day <= 31; day++ {
+		if date := fmt.Sprintf("%s-%02d", month, day); date > sum.date { // the row of the org comes before the rows of its keys
+			left = append(left, usageRow(o.ID, date, allKeys))
+		}
+	}
+	found, err := batch(ctx, s, left, usageFrom)
+	if err != nil {
+		return OrgUsageTotal{}, err
+	}
+	for _, row := range left {
+		if u, ok := found[row]; ok {
+			sum.add(u)
+		}
+	}
+	t := sum.total(o)
+	t.More = t.AtMost < 0 // otherwise the org had an allowance throughout the month
+	return t, nil
 }
 
 // usageSum adds up the rows of a month, day by day. A request under an allowance is counted on the row of the org. If its key has

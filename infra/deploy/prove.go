@@ -13,6 +13,7 @@ import (
 	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/deploy/proof"
 	"latchkey/infra/tools"
+	"latchkey/pkg/webhook"
 )
 
 const (
@@ -20,10 +21,10 @@ const (
 	betweenTries   = 2 * time.Second // at most; program.pause is shorter in tests
 )
 
-// errNotYet is the rotation's error while KMS answers AccessDenied, because a key's tag has no effect yet.
+// errNotYet is the error of the rotation while a new key or its tag has no effect yet: KMS answers AccessDenied, or does not show the key.
 var errNotYet = errors.New("the rotation may not use its keys yet")
 
-// rotate calls the rotation, which activates a signing key. A key's tag may take five minutes to
+// rotate calls the rotation, which activates a signing key. A new key and its tag may take five minutes to
 // have an effect; any other failure is final.
 func (p *program) rotate(ctx context.Context) error {
 	function := p.deployed.Output("RotateFunctionName")
@@ -34,7 +35,7 @@ func (p *program) rotate(ctx context.Context) error {
 	err := p.until(ctx, p.patience, p.pause, func() (bool, error) {
 		err := p.invoke(function)
 		if errors.Is(err, errNotYet) {
-			p.say("%v; it may take five minutes until a tag has an effect", err)
+			p.say("%v; it may take five minutes until a new key and its tag have an effect", err)
 		}
 		return errors.Is(err, errNotYet), err
 	})
@@ -57,7 +58,7 @@ func (p *program) invoke(function string) error {
 	if err := json.Unmarshal([]byte(out.Payload), &failure); err != nil || failure.ErrorMessage == "" {
 		failure.ErrorMessage = out.Payload
 	}
-	if strings.Contains(failure.ErrorMessage, "AccessDenied") {
+	if text := failure.ErrorMessage; strings.Contains(text, "AccessDenied") || strings.Contains(text, webhook.ErrNoKey.Error()) {
 		return fmt.Errorf("%w: %s", errNotYet, failure.ErrorMessage)
 	}
 	return fmt.Errorf("the rotation failed: %s", failure.ErrorMessage)

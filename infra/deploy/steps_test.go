@@ -76,6 +76,10 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 		"rotation too long": {
 			faults: standin.Faults{Rotations: slices.Repeat([]string{tooEarly}, 50)}, words: []string{"may not use its keys yet", "AccessDeniedException"},
 		},
+		"a hidden key": {
+			faults: standin.Faults{Rotations: slices.Repeat([]string{"rotation: KMS does not show a new key yet: webhook: KMS knows no such key: arn:aws:kms:x"}, 50)},
+			words:  []string{"may not use its keys yet", "does not show a new key"},
+		},
 		"no key": {faults: standin.Faults{NoKey: true}, words: []string{"the deployed API is wrong", "jwks.json has no key"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (b *balance) useLimits(first, second string, now time.Time, begins bool) er
 	}
 	for p := range pers {
 		w := &b.windows[p]
-		if !b.tracks(p) || w.serves(p, now) {
+		if !b.tracks(p) || w.isOfToday(now) {
 			continue
 		}
 		start, end := p.window(now)
@@ -84,15 +84,12 @@ func (b *balance) useLimits(first, second string, now time.Time, begins bool) er
 	return nil
 }
 
-// serves reports whether requests may spend from a window. It may be the next one, when the row is already there (see applyLease), but
-// not one on the row of another day or month. A process has such a window when its clock was ahead and was set back.
-func (w *window) serves(p Per, now time.Time) bool {
-	if now.Unix() >= w.start {
-		return now.Unix() < w.end
-	}
-	_, next := p.window(now)
+// isOfToday reports whether requests may spend from a window: it has not ended, and belongs to today's row or this month's. A later
+// minute or hour of today's row stays, because the row charges no earlier one any more. A later day or month is given up: a process has
+// such a window when its clock was ahead and was set back.
+func (w *window) isOfToday(now time.Time) bool {
 	_, tomorrow := Day.window(now)
-	return w.start == next && next < tomorrow
+	return now.Unix() < w.end && w.start < tomorrow
 }
 
 // reportUnder begins to count usage for another day. What is not reported yet becomes late. The other day may be the late one, after
@@ -255,7 +252,7 @@ func (b *balance) applyLease(l Lease, found Charges, done bool) error {
 			if f.Start > want.Start+seconds[p] {
 				return ErrAhead
 			}
-			if f.Start > w.start {
+			if w.start == want.Start { // otherwise the clock was set back meanwhile, and the window is another row's
 				*w = window{start: f.Start, end: f.Start + seconds[p], left: b.limit(p) - f.Requests}
 			}
 			continue

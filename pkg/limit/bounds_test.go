@@ -294,6 +294,36 @@ func TestAClockSetBackUsesThePresentWindow(t *testing.T) {
 	}
 }
 
+// TestAClockSetBackWithinADayServes: today's row charges no earlier minute any more, so the process goes on with the later one.
+func TestAClockSetBackWithinADayServes(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	r := request("key_1", "40/m")
+	w.at = w.at.Add(10 * time.Minute)
+	w.take(0, 1, r)
+	w.at = w.at.Add(-10 * time.Minute)
+	w.equal(w.take(0, 50, r), 39, "of the later minute") // an error fails the test
+}
+
+// TestALeaseFromAheadLeavesTodaysRow: its answer, with the next minute of tomorrow's row, comes after the clock was set back.
+func TestALeaseFromAheadLeavesTodaysRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:30", 3)
+		r := request("key_1", "40/m")
+		w.take(2, 1, r) // begins today's row
+		w.processes[0].Now, w.processes[1].Now = (&clock{at("2026-11-25 12:00:59")}).now, (&clock{at("2026-11-25 12:01:00")}).now
+		w.take(0, 1, r)
+		w.take(1, 1, r) // tomorrow's row is at 12:01
+		w.meanwhile = func() {
+			w.meanwhile, w.processes[0].Now = nil, w.now
+			go w.take(0, 1, r)
+			synctest.Wait()
+		}
+		w.take(0, 1, r)
+		synctest.Wait()
+		w.equal(w.take(2, 1, r), 1, "in another process")
+	})
+}
+
 // TestUsageIsReportedAfterTheClockIsSetBack: while the clock was ahead, no lease was made.
 func TestUsageIsReportedAfterTheClockIsSetBack(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)

@@ -24,9 +24,6 @@ const (
 
 	// stopGrace is the time for a child to end after the end of its input. Then it is killed.
 	stopGrace = 5 * time.Second
-
-	// portTries is the number of free ports to try: another process can use a port before the child does.
-	portTries = 3
 )
 
 // Process is a child process that answers on a loopback port. It ends when the process that started
@@ -51,27 +48,15 @@ type Process struct {
 // start starts a child with the command for a free port, and waits until the child prints READY. An answer
 // on the port is no proof, because it could come from another process.
 func start(ctx context.Context, name string, o Options, command func(port int) (*exec.Cmd, error)) (*Process, error) {
-	for try := 1; ; try++ {
-		port, err := tools.FreePort(o.Port)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		cmd, err := command(port)
-		if err != nil {
-			return nil, err
-		}
-		p, err := startOn(ctx, name, o.LogPath, cmd, port)
-		if err == nil {
-			return p, nil
-		}
-		if o.Port != 0 || try == portTries || ctx.Err() != nil {
-			return nil, err
-		}
+	port, err := tools.FreePort(o.Port)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-}
-
-func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int) (*Process, error) {
-	log, err := openLog(name, logPath)
+	cmd, err := command(port)
+	if err != nil {
+		return nil, err
+	}
+	log, err := openLog(name, o.LogPath)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type IssuerOptions struct {
 	ID      string // the path of the issuer's URL
 	Login   string // the file of the page on which a browser signs in: a form that posts username; "": no browser signs in
 	Kinds   []TokenKind
-	KeyPath string // the file of the signing key, created if it is missing; "": a new key at each start
+	KeyPath string // the file of the signing key, created if it is missing
 	Options
 }
 
@@ -64,16 +64,12 @@ func IssuerURL(port int, id string) string { return fmt.Sprintf("http://127.0.0.
 
 // issuerKey returns the private P-256 key in the file as a JWK in JSON. If the file is missing, it makes a key and writes the file.
 func issuerKey(path string) (string, error) {
-	if path != "" {
-		if b, err := os.ReadFile(path); err == nil {
-			return string(b), nil
-		} else if !os.IsNotExist(err) {
-			return "", err
-		}
+	if b, err := os.ReadFile(path); !os.IsNotExist(err) {
+		return string(b), err
 	}
 	jwk, err := newJWK()
-	if err != nil || path == "" {
-		return jwk, err
+	if err != nil {
+		return "", err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err

@@ -69,7 +69,10 @@ func newWorld(ctx context.Context) (*world, error) {
 	}
 	w := &world{database: database}
 	w.services = httptest.NewServer(http.HandlerFunc(w.serve))
-	err = backing.CreateTable(ctx, backing.NewDynamoDBClient(database.Endpoint), "template.yaml", tableName)
+	table, err := backing.ReadTable("template.yaml")
+	if err == nil {
+		err = table.CreateIn(ctx, backing.NewDynamoDBClient(database.Endpoint), tableName)
+	}
 	if err == nil {
 		err = w.sign()
 	}
@@ -138,7 +141,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 }
 
 func (w *world) call(ctx context.Context, operation, body string) ([]byte, error) {
-	return backing.CallDynamoDB(ctx, w.database.Endpoint, "DynamoDB_20120810."+operation, []byte(body))
+	return backing.Call(ctx, w.database.Endpoint, "dynamodb", "DynamoDB_20120810."+operation, []byte(body))
 }
 
 // put writes rows in DynamoDB's JSON: 25 at most, the limit of BatchWriteItem.

@@ -28,21 +28,16 @@ func CreateBus(ctx context.Context, endpoint, name string) (queueURL string, err
 		{"PutRule", map[string]any{"Name": rule, "EventBusName": name, "EventPattern": `{"source":[{"prefix":""}]}`}},
 		{"PutTargets", map[string]any{"Rule": rule, "EventBusName": name, "Targets": []any{target}}},
 	} {
-		err := callEvents(ctx, endpoint, step.operation, step.in)
+		body, err := json.Marshal(step.in)
+		if err == nil {
+			_, err = Call(ctx, endpoint, "events", "AWSEvents."+step.operation, body)
+		}
 		var refused *CallError
 		if exists := errors.As(err, &refused) && refused.Type == "ResourceAlreadyExistsException"; err != nil && !exists {
 			return "", fmt.Errorf("event bus %s: %s: %w", name, step.operation, err)
 		}
 	}
 	return *out.QueueUrl, nil
-}
-
-func callEvents(ctx context.Context, endpoint, operation string, in map[string]any) error {
-	body, err := json.Marshal(in)
-	if err == nil {
-		_, err = callService(ctx, endpoint, "events", "AWSEvents."+operation, body)
-	}
-	return err
 }
 
 // ReceiveAll receives messages of a queue until the context ends, and deletes each message after handle has returned.

@@ -26,7 +26,7 @@ type Table struct {
 	TimeToLive *types.TimeToLiveSpecification // nil: no row expires
 }
 
-// ReadTable returns the schema of the only table in the template at path. It leaves out properties
+// ReadTable returns the schema of the resource Table in the template at path. It leaves out properties
 // that DynamoDB Local does not know (tags, backups, deletion protection). The other properties must have
 // literal values: ReadTable evaluates no CloudFormation function, and reads the argument of "!Ref" as a text.
 func ReadTable(path string) (*Table, error) {
@@ -36,29 +36,19 @@ func ReadTable(path string) (*Table, error) {
 	}
 	var doc struct {
 		Resources map[string]struct {
-			Type       string         `yaml:"Type"`
 			Properties map[string]any `yaml:"Properties"`
 		} `yaml:"Resources"`
 	}
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return nil, err
 	}
-	var tables []map[string]any
-	for _, resource := range doc.Resources {
-		if resource.Type == "AWS::DynamoDB::Table" {
-			tables = append(tables, resource.Properties)
-		}
-	}
-	if len(tables) != 1 {
-		return nil, fmt.Errorf("%s has %d tables, want one", path, len(tables))
-	}
-	return TableOf(tables[0])
+	return TableOf(doc.Resources["Table"].Properties)
 }
 
 // TableOf converts the properties of an AWS::DynamoDB::Table. CloudFormation and the API use the same
 // names, so JSON converts them. TableOf leaves out WarmThroughput: DynamoDB Local does not limit the throughput.
 func TableOf(properties map[string]any) (*Table, error) {
-	out, properties := &Table{Create: &dynamodb.CreateTableInput{}}, maps.Clone(properties)
+	out, properties := &Table{Create: &dynamodb.CreateTableInput{}}, maps.Collect(maps.All(properties)) // a copy, also of nil
 	given, _ := properties["GlobalSecondaryIndexes"].([]any)
 	indexes := slices.Clone(given)
 	for i, v := range indexes {
@@ -110,15 +100,6 @@ func (t *Table) CreateIn(ctx context.Context, db *dynamodb.Client, name string) 
 	}
 	_, err := db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{TableName: &name, TimeToLiveSpecification: t.TimeToLive})
 	return err
-}
-
-// CreateTable creates the only table of the template at templatePath; see CreateIn.
-func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name string) error {
-	table, err := ReadTable(templatePath)
-	if err != nil {
-		return err
-	}
-	return table.CreateIn(ctx, db, name)
 }
 
 // ErrOtherTable means that another template made the table.

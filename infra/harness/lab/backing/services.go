@@ -146,13 +146,9 @@ type CallError struct {
 
 func (e *CallError) Error() string { return e.Type + ": " + e.Message }
 
-// CallDynamoDB makes one call of DynamoDB Local. The target, such as DynamoDB_20120810.Scan, names the operation. body
-// and answer are JSON in the form of the HTTP API. Error: a *CallError when DynamoDB refuses.
-func CallDynamoDB(ctx context.Context, endpoint, target string, body []byte) ([]byte, error) {
-	return callService(ctx, endpoint, "dynamodb", target, body)
-}
-
-func callService(ctx context.Context, endpoint, service, target string, body []byte) ([]byte, error) {
+// Call makes one call of a service, such as dynamodb. The target, such as DynamoDB_20120810.Scan, names the operation. body
+// and answer are JSON in the form of the HTTP API. Error: a *CallError when the service refuses.
+func Call(ctx context.Context, endpoint, service, target string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func (s *Stream) callDatabase(ctx context.Context, target string, in map[string]
 	if err != nil {
 		return err
 	}
-	answer, err := backing.CallDynamoDB(ctx, s.options.Database, target, body)
+	answer, err := backing.Call(ctx, s.options.Database, "dynamodb", target, body)
 	if err != nil {
 		return err
 	}

@@ -117,10 +117,9 @@ func (s *Stack) compile(ctx context.Context, c sources, functions []string) erro
 		folders = append(folders, folder)
 	}
 	slices.Sort(folders)
-	_, err := build.Functions(ctx, build.Options{
+	return build.Functions(ctx, build.Options{
 		Root: c.module, Folders: slices.Compact(folders), Out: c.out, Kept: filepath.Join(s.root, ".local", "built"),
 	})
-	return err
 }
 
 // lambdaFunctions returns the functions for package lambda. A function gets the variables in defaults, unless the template

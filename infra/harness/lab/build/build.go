@@ -23,40 +23,37 @@ type Options struct {
 	Kept    string   // the folder that keeps programs between builds; "": .local/built in Root
 }
 
-// Functions builds functions and returns the path of each folder's program. Copies of the programs stay in
-// Options.Kept, so that the next build links only changed programs.
-func Functions(ctx context.Context, o Options) (map[string]string, error) {
+// Functions builds functions. Copies of the programs stay in Options.Kept, so that the next build links only changed programs.
+func Functions(ctx context.Context, o Options) error {
 	folders := make(map[string]string) // by the last name
 	for _, folder := range o.Folders {
 		name := o.name(folder)
 		if other, ok := folders[name]; ok && other != folder {
-			return nil, fmt.Errorf("%s and %s would both build %s", other, folder, name)
+			return fmt.Errorf("%s and %s would both build %s", other, folder, name)
 		}
 		folders[name] = folder
 	}
 	// This call is for Go's test cache. It reads the files' times, so that a cached test result depends on them.
 	if _, err := Fingerprint(o.Root); err != nil {
-		return nil, err
+		return err
 	}
 	if err := os.MkdirAll(o.Out, 0o755); err != nil {
-		return nil, err
+		return err
 	}
 	kept, unlock, err := lockKept(ctx, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer unlock()
 	if err := o.build(ctx, kept); err != nil {
-		return nil, err
+		return err
 	}
-	programs := make(map[string]string, len(folders))
-	for name, folder := range folders {
-		programs[folder] = filepath.Join(o.Out, name)
-		if err := place(filepath.Join(kept, name), programs[folder]); err != nil {
-			return nil, err
+	for name := range folders {
+		if err := place(filepath.Join(kept, name), filepath.Join(o.Out, name)); err != nil {
+			return err
 		}
 	}
-	return programs, nil
+	return nil
 }
 
 // lockKept returns the folder that keeps the programs between builds, and locks it until unlock. The name of this folder depends

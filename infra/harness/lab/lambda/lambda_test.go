@@ -30,10 +30,10 @@ var toy = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	programs, err := build.Functions(context.Background(), build.Options{
+	err = build.Functions(context.Background(), build.Options{
 		Root: filepath.Join(root, "infra", "harness"), Folders: []string{toyFolder}, Out: out, Kept: filepath.Join(root, ".local", "built"),
 	})
-	return programs[toyFolder], err
+	return filepath.Join(out, "toy"), err
 })
 
 func TestMain(m *testing.M) {

@@ -54,7 +54,7 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 	t.Helper()
 	m.use, m.last, m.writesTo = cost.Use{}, time.Now(), map[string]float64{}
 	before := m.logged(t, seconds)
-	m.s.Watch(func(c proxy.Call) {
+	m.s.Proxy.Watch(func(c proxy.Call) {
 		if _, ours := seconds[c.Function]; !ours {
 			return
 		}
@@ -75,14 +75,14 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 			m.use.BusEvents++
 		}
 	})
-	defer m.s.Watch(nil)
+	defer m.s.Proxy.Watch(nil)
 	do()
 	within(t, "a second without a call of AWS", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return time.Since(m.last) > time.Second
 	})
-	functions, err := m.s.Template().Functions()
+	functions, err := m.s.Template.Functions()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +336,7 @@ func idle(t *testing.T, m *meter) float64 {
 	const days, series = 30, 2
 	const polls = days * 24 * 60 * 15 // 15 a minute: five pollers, each waits 20 seconds
 	sum := cost.KeyMonth + series*cost.SeriesMonth + cost.Use{QueueRequests: polls}.Million()/1e6
-	schedules, err := m.s.Template().Schedules()
+	schedules, err := m.s.Template.Schedules()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,10 +354,10 @@ func idle(t *testing.T, m *meter) float64 {
 // optionalCosts returns the dollars that parameters add to a month.
 func optionalCosts(t *testing.T, s *stack.Stack) []priced {
 	t.Helper()
-	parameters := maps.Clone(s.Template().Parameters)
+	parameters := maps.Clone(s.Template.Parameters)
 	parameters["EventBusName"] = "" // because the bus adds an alarm
 	parameters["AlarmTopicArn"] = "arn:aws:sns:us-east-1:000000000000:alarms"
-	tpl, err := s.Template().Resolve(translated.Options{Parameters: parameters})
+	tpl, err := s.Template.Resolve(translated.Options{Parameters: parameters})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,8 +398,8 @@ func costsOfAFlood(t *testing.T, s *stack.Stack, refused float64) []priced {
 // rateOf returns how many GET requests a second the throttle of a path allows.
 func rateOf(t *testing.T, s *stack.Stack, path string) float64 {
 	t.Helper()
-	for _, stage := range s.Template().Named("AWS::ApiGateway::Stage") {
-		for _, v := range translated.List(s.Template().Resources[stage].Properties["MethodSettings"]) {
+	for _, stage := range s.Template.Named("AWS::ApiGateway::Stage") {
+		for _, v := range translated.List(s.Template.Resources[stage].Properties["MethodSettings"]) {
 			if m := translated.Object(v); m["HttpMethod"] == "GET" && m["ResourcePath"] == path {
 				rate, err := strconv.ParseFloat(fmt.Sprint(m["ThrottlingRateLimit"]), 64)
 				if err != nil {

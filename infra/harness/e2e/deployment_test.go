@@ -49,7 +49,7 @@ func TestTheProofFindsADeploymentThatAcceptsNoCredential(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = s.Close() }()
-			tokens := proof.TokensOf(func(name string) string { return s.Template().Parameters[name] })
+			tokens := proof.TokensOf(func(name string) string { return s.Template.Parameters[name] })
 			requests, err := proof.Deployment{API: s.URL, Tokens: tokens, KeyPrefix: "lk"}.Requests()
 			if err != nil {
 				t.Fatal(err)

@@ -20,7 +20,7 @@ func (f *frontDoor) reads(t *testing.T) {
 	_, key := f.key(t)
 	var mu sync.Mutex
 	calls := map[string][]string{}
-	f.Watch(func(c proxy.Call) {
+	f.Proxy.Watch(func(c proxy.Call) {
 		if !slices.Contains([]string{"KeyAuthorizerFunction", "MemberAuthorizerFunction", "ForwardAuthFunction", "GuardPolicy"}, c.Function) {
 			return // a call of the pipeline, which runs at the same time
 		}
@@ -38,7 +38,7 @@ func (f *frontDoor) reads(t *testing.T) {
 		defer mu.Unlock()
 		calls[c.Function] = append(calls[c.Function], text)
 	})
-	defer f.Watch(nil)
+	defer f.Proxy.Watch(nil)
 	// newCalls returns the calls since it was last called, by function.
 	newCalls := func() map[string][]string {
 		mu.Lock()
@@ -94,14 +94,14 @@ func (f *frontDoor) httpAPIs(t *testing.T) {
 		{"MemberAuthorizerFunction", format2(f.ada.token), `{"isAuthorized":true,"context":{"email":"` + f.ada.email + `","kind":"user","orgId":"` + f.org + `","role":"admin"`},
 		{"MemberAuthorizerFunction", format1(key), `{"principalId":"anonymous","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"Deny"`},
 	} {
-		out, err := f.Invoke(t.Context(), c.function, []byte(c.event))
+		out, err := f.Lambda.Invoke(t.Context(), c.function, []byte(c.event))
 		if err != nil || !strings.HasPrefix(string(out), c.want) {
 			t.Errorf("%s: %s, %v, want %s", c.function, out, err, c.want)
 		}
 	}
 	// With an identity source, the gateway caches answers: the authorizer must refuse to work.
 	cached := strings.Replace(format2(key), `"identitySource":null`, `"identitySource":["Bearer x"]`, 1)
-	if out, err := f.Invoke(t.Context(), "KeyAuthorizerFunction", []byte(cached)); err == nil || !strings.Contains(err.Error(), "authorizer_misconfigured") {
+	if out, err := f.Lambda.Invoke(t.Context(), "KeyAuthorizerFunction", []byte(cached)); err == nil || !strings.Contains(err.Error(), "authorizer_misconfigured") {
 		t.Errorf("an identity source: %s, %v", out, err)
 	}
 }

@@ -55,7 +55,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ADatabaseOutageIsA503", f.databaseOutage)
 	t.Run("NoCredentialIsInALogOrTheTable", f.noCredentialIsKept)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
-		for _, spare := range f.Access().Spare() {
+		for _, spare := range f.Access.Spare() {
 			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
 				t.Errorf("not needed in the template's roles: %s", spare)
 			}
@@ -180,7 +180,7 @@ func (f *frontDoor) suspended(t *testing.T) {
 		for stage, want := range map[string]bool{`{}`: !isSuspended, `{"LatchkeySuspended":"allow"}`: true} {
 			event := `{"version":"1.0","type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/x","headers":{"authorization":"Bearer ` + f.ada.token + `"},
 				"pathParameters":{"orgId":"` + org + `"},"stageVariables":` + stage + `}`
-			out, err := f.Invoke(t.Context(), "MemberAuthorizerFunction", []byte(event))
+			out, err := f.Lambda.Invoke(t.Context(), "MemberAuthorizerFunction", []byte(event))
 			if err != nil || strings.Contains(string(out), `"Effect":"Allow"`) != want || strings.Contains(string(out), `"code":"org_suspended"`) == want {
 				t.Errorf("suspended %v, stage variables %s: %s %v", isSuspended, stage, out, err)
 			}

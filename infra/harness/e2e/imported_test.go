@@ -60,7 +60,7 @@ func (f *frontDoor) moreThanFull(t *testing.T) string {
 // allowImportedKeys deploys the stack with ImportedKeys and CountRequests, unless it already has ImportedKeys.
 func allowImportedKeys(t *testing.T, s *stack.Stack) {
 	t.Helper()
-	if s.Template().Parameters["ImportedKeys"] == "true" {
+	if s.Template.Parameters["ImportedKeys"] == "true" {
 		return
 	}
 	if err := s.Deploy(t.Context(), map[string]string{"ImportedKeys": "true", "CountRequests": "true"}); err != nil {

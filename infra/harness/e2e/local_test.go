@@ -31,14 +31,14 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, denied := range s.Access().Denied() {
+		for _, denied := range s.Access.Denied() {
 			t.Errorf("the template's roles do not allow: %s", denied)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 		select {
-		case err := <-s.Failed():
+		case err := <-s.Failed:
 			t.Errorf("the stack failed: %v", err)
 		default:
 		}
@@ -89,7 +89,7 @@ func TestLocal(t *testing.T) {
 	t.Run("TheBusHasEveryEventAndAuditEntry", func(t *testing.T) { bus.hasAll(t, s) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg, bus) })
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
-		for _, spare := range s.Access().Spare() {
+		for _, spare := range s.Access.Spare() {
 			if role := strings.Fields(spare)[0]; slices.Contains(doorRoles, role) {
 				continue // TestFrontDoor checks these
 			}

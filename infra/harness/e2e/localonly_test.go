@@ -42,7 +42,7 @@ func tokenKinds(t *testing.T, tg *target) {
 func copiesOf(s *stack.Stack, function string) func() map[int]int {
 	return func() map[int]int {
 		out := map[int]int{}
-		for _, c := range s.Copies(function) {
+		for _, c := range s.Lambda.Copies(function) {
 			out[c.ID] = c.Answered
 		}
 		return out

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -26,7 +27,7 @@ func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	if err := os.WriteFile(path, []byte(strings.Replace(template, from, to, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	changed, err := translated.Translate(t.Context(), path, translated.Options{StackName: stack.StackName, Parameters: s.Template().Parameters})
+	changed, err := translated.Translate(t.Context(), path, translated.Options{StackName: stack.StackName, Parameters: s.Template.Parameters})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := gateway.New(api, s, nil)
+	handler, err := gateway.New(api, s.Lambda, log.New(io.Discard, "", 0), "")
 	if err != nil {
 		t.Fatal(err)
 	}

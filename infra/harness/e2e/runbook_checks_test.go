@@ -337,8 +337,8 @@ func lettersAreShown(r *rehearsal, printed string) {
 
 func lettersAreGone(r *rehearsal, _ string) {
 	for _, queue := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
-		if d, err := r.s.QueueDepth(r.t.Context(), queue); err != nil || d.Visible+d.InFlight+d.Delayed != 0 {
-			r.t.Errorf("%s: %+v %v", queue, d, err)
+		if d, err := r.s.QueueDepth(r.t.Context(), queue); err != nil || d != 0 {
+			r.t.Errorf("%s: %d messages, %v", queue, d, err)
 		}
 	}
 }

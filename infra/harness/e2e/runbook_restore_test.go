@@ -29,7 +29,7 @@ type restored struct {
 // were denied, so deploy reports these first.
 func (r *rehearsal) deploy(parameters map[string]string) {
 	r.t.Helper()
-	for _, denied := range r.s.Access().Denied() {
+	for _, denied := range r.s.Access.Denied() {
 		r.t.Errorf("the template's roles do not allow: %s", denied)
 	}
 	if err := r.s.Deploy(r.t.Context(), parameters); err != nil {
@@ -87,7 +87,7 @@ func (r *rehearsal) restore(name string) {
 
 func apiIsClosed(r *rehearsal, _ string) {
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
-	if _, err := r.s.Invoke(r.t.Context(), "RotateFunction", []byte("{}")); err == nil {
+	if _, err := r.s.Lambda.Invoke(r.t.Context(), "RotateFunction", []byte("{}")); err == nil {
 		r.t.Error("the rotation runs")
 	}
 }

@@ -127,7 +127,9 @@ func startStandIn(t *testing.T, s *stack.Stack) string {
 	front.Lead("latchkey", standin.Live{
 		Outputs: s.Outputs, Reserve: s.Reserve,
 		Services: map[string]string{"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS},
-		Invoke:   func(function string, payload []byte) ([]byte, error) { return s.Invoke(t.Context(), function, payload) },
+		Invoke: func(function string, payload []byte) ([]byte, error) {
+			return s.Lambda.Invoke(t.Context(), function, payload)
+		},
 	})
 	return front.URL
 }

@@ -66,16 +66,16 @@ func (p localPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control))
+	res, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/endpoints", lab.PortsFrom(port).Control))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	var info lab.Info
-	if err := json.NewDecoder(res.Body).Decode(&info); err != nil {
+	var endpoints lab.Endpoints
+	if err := json.NewDecoder(res.Body).Decode(&endpoints); err != nil {
 		t.Fatal(err)
 	}
-	client := backing.NewKMSClient(info.Endpoints.KMS)
+	client := backing.NewKMSClient(endpoints.KMS)
 	keys, err := client.ListKeys(t.Context(), &kms.ListKeysInput{})
 	if err != nil || len(keys.Keys) == 0 {
 		t.Fatalf("keys: %v", err)

@@ -154,7 +154,7 @@ func revokeOldKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old,
 
 func killFunction(t *testing.T, s *stack.Stack, name string) {
 	t.Helper()
-	if err := s.KillFunction(name); err != nil {
+	if err := s.Lambda.Kill(name); err != nil {
 		t.Fatal(err)
 	}
 }

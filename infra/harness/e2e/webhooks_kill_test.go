@@ -102,7 +102,7 @@ func TestPublishedEventsSurviveKills(t *testing.T) {
 				return
 			case <-time.After(700 * time.Millisecond):
 			}
-			if err := s.KillFunction([]string{"AppsFunction", "FanoutFunction", "DeliverFunction"}[i%3]); err != nil {
+			if err := s.Lambda.Kill([]string{"AppsFunction", "FanoutFunction", "DeliverFunction"}[i%3]); err != nil {
 				t.Error(err)
 			}
 		}
@@ -249,7 +249,7 @@ func killAgain(t *testing.T, s *stack.Stack, function string) (resume func()) {
 				return
 			case <-time.After(5 * time.Millisecond):
 			}
-			if err := s.KillFunction(function); err != nil {
+			if err := s.Lambda.Kill(function); err != nil {
 				t.Error(err)
 				return
 			}

@@ -34,7 +34,7 @@ func (s *Stack) translateConsumer(ctx context.Context) error {
 	}
 	t, err := translated.Translate(ctx, path, translated.Options{
 		StackName: "consumer", Parameters: s.options.ConsumerParameters, FunctionPrefix: ConsumerPrefix,
-		SSM: s.template.SSMParameters(), Progress: s.options.Progress,
+		SSM: s.Template.SSMParameters(), Progress: s.options.Progress,
 	})
 	if err != nil {
 		return err
@@ -64,13 +64,13 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		case !own && !shared:
 			errs = append(errs, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
 		// The template with the function must permit the call: the consumer's template for its API (""), the stack's for any other API.
-		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "any-other"):
+		case !t.LetsAuthorize(a.Function, "") && !s.Template.LetsAuthorize(a.Function, "any-other"):
 			errs = append(errs, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway call %s as an authorizer of this API", name, a.Function))
 		case shared && a.TTL > 0:
 			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
 		}
 	}
-	_, errGateway := gateway.New(api, nil, nil) // only checks whether the gateway can serve the API
+	_, errGateway := gateway.New(api, nil, nil, "") // only checks whether the gateway can serve the API
 	code, errCode := sourcesOf(s.options.Consumer, filepath.Join(s.dir, "consumer"), functions)
 	return consumer{code, api}, errors.Join(append(errs, errGateway, errCode)...)
 }
@@ -80,7 +80,7 @@ func (s *Stack) openConsumer() error {
 	if s.consumer.api == nil {
 		return nil
 	}
-	g, err := s.gatewayOf(s.consumer.api)
+	g, err := gateway.New(s.consumer.api, s.Lambda, s.requests, s.options.Marker)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func TestAConsumersAPIUsesAuthorizersOfTheStack(t *testing.T) {
 		if status, _ := request(t, "GET", s.URL+"/go", "Authorization", "x"); status != 403 {
 			t.Errorf("the consumer's route on the stack's API: %d", status)
 		}
-		if denied := strings.Join(s.Access().Denied(), " "); !strings.Contains(denied, lab.ConsumerPrefix+"AuthorizerFunction dynamodb:Scan") {
+		if denied := strings.Join(s.Access.Denied(), " "); !strings.Contains(denied, lab.ConsumerPrefix+"AuthorizerFunction dynamodb:Scan") {
 			t.Errorf("denied: %s", denied)
 		}
 		if status, body := request(t, "GET", s.URL+"/open"); status != 200 {

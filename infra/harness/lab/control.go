@@ -4,29 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"os"
 	"strings"
 )
 
-// Info describes a stack: the answer of the control endpoint to GET /info.
-type Info struct {
-	URL          string            `json:"url"`
-	PID          int               `json:"pid"`
-	LogDir       string            `json:"logDir"`
-	Endpoints    Endpoints         `json:"endpoints"`
-	Consumer     string            `json:"consumer,omitempty"`
-	FunctionURLs map[string]string `json:"functionUrls"`
-}
-
-// controlHandler returns the control endpoint, for tests and make targets on this machine: GET /info,
-// GET /copies?function=, POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}. It is not part of the
+// controlHandler returns the control endpoint, for tests and make targets on this machine: GET /endpoints,
+// POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}. It is not part of the
 // API and answers only on loopback. It refuses requests with an Origin, because in a browser any page could send it a POST.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, Info{s.URL, os.Getpid(), s.LogDir, s.DataPlane, s.Consumer, s.FunctionURLs})
-	})
-	mux.HandleFunc("GET /copies", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.Copies(r.URL.Query().Get("function"))) })
+	mux.HandleFunc("GET /endpoints", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(s.DataPlane) })
 	for pattern, handler := range s.options.Control {
 		mux.Handle(pattern, handler)
 	}
@@ -57,9 +43,4 @@ func (s *Stack) controlHandler() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-func writeJSON(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v)
 }

@@ -119,7 +119,7 @@ func send(t *testing.T, s *lab.Stack, name, do string) {
 	}
 }
 
-func depth(t *testing.T, s *lab.Stack, queue string) lab.Depth {
+func depth(t *testing.T, s *lab.Stack, queue string) int {
 	t.Helper()
 	d, err := s.QueueDepth(context.Background(), queue)
 	if err != nil {

@@ -53,7 +53,7 @@ func inOrder(t *testing.T, s *lab.Stack) {
 }
 
 func poisonGivenUp(t *testing.T, s *lab.Stack) {
-	before := depth(t, s, "GivenUp").Visible
+	before := depth(t, s, "GivenUp")
 	put(t, s, "EVTS#1", "poison-1", "poison-2=poison", "poison-3", "poison-4")
 	until(t, "the other records", func() bool {
 		_, done := received(t, s, "StreamFunction", "poison-")
@@ -64,7 +64,7 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 		}
 		return !slices.Contains(done, "poison-2")
 	})
-	until(t, "a message about the poison record", func() bool { return depth(t, s, "GivenUp").Visible == before+1 })
+	until(t, "a message about the poison record", func() bool { return depth(t, s, "GivenUp") == before+1 })
 	url, err := s.QueueURL("GivenUp")
 	if err != nil {
 		t.Fatal(err)
@@ -102,10 +102,10 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 }
 
 func deadLetters(t *testing.T, s *lab.Stack) {
-	before := depth(t, s, "DeadJobs").Visible
+	before := depth(t, s, "DeadJobs")
 	send(t, s, "dead-once", "once")
 	send(t, s, "dead-poison", "poison")
-	until(t, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == before+1 })
+	until(t, "a dead letter", func() bool { return depth(t, s, "DeadJobs") == before+1 })
 	// maxReceiveCount is 2.
 	if came, done := received(t, s, "QueueFunction", "dead-once"); len(came) != 2 || len(done) != 1 {
 		t.Errorf("the message that failed once came %v, done %v", came, done)
@@ -113,8 +113,8 @@ func deadLetters(t *testing.T, s *lab.Stack) {
 	if came, done := received(t, s, "QueueFunction", "dead-poison"); len(came) != 2 || len(done) != 0 {
 		t.Errorf("the message that always fails came %v, done %v", came, done)
 	}
-	if d := depth(t, s, "Jobs"); d != (lab.Depth{}) {
-		t.Errorf("the queue still has messages: %+v", d)
+	if d := depth(t, s, "Jobs"); d != 0 {
+		t.Errorf("the queue still has %d messages", d)
 	}
 }
 
@@ -135,7 +135,7 @@ func throttled(t *testing.T, s *lab.Stack) {
 	send(t, s, "full-2", "once")
 	ticked := make(chan error)
 	go func() { ticked <- s.RunSchedule(t.Context(), "TickFunction") }()
-	if _, err := s.Invoke(t.Context(), "TickFunction", []byte("{}")); !errors.Is(err, lambda.ErrThrottled) {
+	if _, err := s.Lambda.Invoke(t.Context(), "TickFunction", []byte("{}")); !errors.Is(err, lambda.ErrThrottled) {
 		t.Error(err)
 	}
 	time.Sleep(600 * time.Millisecond)

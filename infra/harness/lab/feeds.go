@@ -26,7 +26,7 @@ import (
 // startPumps starts to feed the functions from the streams and queues that the template maps to them, and to call
 // each scheduled function at its interval.
 func (s *Stack) startPumps(ctx, background context.Context) error {
-	sources, err := s.template.EventSources()
+	sources, err := s.Template.EventSources()
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	var run []func(context.Context)
 	for _, source := range sources {
 		if source.Table == "" {
-			run = append(run, pump.NewQueue(source, queues, s.lambda.Invoke, watch).Run)
+			run = append(run, pump.NewQueue(source, queues, s.Lambda.Invoke, watch).Run)
 			continue
 		}
 		p, err := pump.NewStream(ctx, pump.StreamOptions{
 			Source: source, Dir: filepath.Join(s.dir, "streams"), Database: s.DataPlane.DynamoDB,
-			Queues: queues, Invoke: s.lambda.Invoke, Watch: watch,
+			Queues: queues, Invoke: s.Lambda.Invoke, Watch: watch,
 		})
 		if err != nil {
 			return fmt.Errorf("event source mapping %s: %w", source.Name, err)
@@ -76,9 +76,6 @@ func (s *Stack) forwardBus(ctx context.Context, bus string, handle func(event st
 
 // logCall writes one line about a call of a function by a pump or a schedule.
 func (s *Stack) logCall(c pump.Call) {
-	if s.requests == nil {
-		return
-	}
 	note := ""
 	if c.Failed > 0 {
 		note = fmt.Sprintf(", %d failed", c.Failed)
@@ -96,48 +93,34 @@ func (s *Stack) SkipStreams(on bool) {
 	}
 }
 
-// Depth has the numbers of messages in a queue.
-type Depth struct {
-	Visible  int `json:"visible"`
-	InFlight int `json:"inFlight"` // received, and not yet deleted or visible again
-	Delayed  int `json:"delayed"`
-}
-
-// QueueDepth returns the numbers of messages in a queue. queue is its logical id.
-func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
-	q, err := s.queueNamed(queue)
+// QueueDepth returns the number of messages in a queue, also of those that are received or delayed. queue is its logical id.
+func (s *Stack) QueueDepth(ctx context.Context, queue string) (depth int, err error) {
+	url, err := s.QueueURL(queue)
 	if err != nil {
-		return Depth{}, err
+		return 0, err
 	}
 	out, err := backing.NewSQSClient(s.DataPlane.SQS).GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: &q.URL, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
+		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameAll},
 	})
 	if err != nil {
-		return Depth{}, err
+		return 0, err
 	}
-	visible, errVisible := strconv.Atoi(out.Attributes["ApproximateNumberOfMessages"])
-	inFlight, errInFlight := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesNotVisible"])
-	delayed, errDelayed := strconv.Atoi(out.Attributes["ApproximateNumberOfMessagesDelayed"])
-	return Depth{visible, inFlight, delayed}, errors.Join(errVisible, errInFlight, errDelayed)
+	for _, state := range []string{"", "NotVisible", "Delayed"} {
+		n, errNumber := strconv.Atoi(out.Attributes["ApproximateNumberOfMessages"+state])
+		depth, err = depth+n, errors.Join(err, errNumber)
+	}
+	return depth, err
 }
 
 // QueueURL returns the URL of a queue, for a client of DataPlane.SQS. queue is its logical id.
 func (s *Stack) QueueURL(queue string) (string, error) {
-	q, err := s.queueNamed(queue)
-	return q.URL, err
-}
-
-func (s *Stack) queueNamed(id string) (translated.Queue, error) {
-	queues, err := s.template.Queues()
-	if err != nil {
-		return translated.Queue{}, err
-	}
+	queues, err := s.Template.Queues()
 	for _, q := range queues {
-		if q.ID == id {
-			return q, nil
+		if q.ID == queue {
+			return q.URL, nil
 		}
 	}
-	return translated.Queue{}, fmt.Errorf("the template has no queue %s", id)
+	return "", errors.Join(err, fmt.Errorf("the template has no queue %s", queue))
 }
 
 // serialSchedule is a schedule whose calls never overlap.
@@ -206,7 +189,7 @@ func (s *Stack) callOnce(ctx context.Context, sc *serialSchedule) error {
 	}
 	begun := time.Now()
 	for wait := time.Second; ; wait *= 2 {
-		_, err = s.lambda.Invoke(ctx, sc.Function, payload)
+		_, err = s.Lambda.Invoke(ctx, sc.Function, payload)
 		if !errors.Is(err, lambda.ErrThrottled) || time.Since(begun)+wait > s.interval(sc) || tools.Sleep(ctx, wait) != nil {
 			break
 		}

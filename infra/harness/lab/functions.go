@@ -26,17 +26,17 @@ import (
 // any function is built.
 func (s *Stack) translate(ctx context.Context) error {
 	var err error
-	if s.template, err = translated.Translate(ctx, s.options.Template, s.resolveOptions(s.options.Parameters)); err != nil {
+	if s.Template, err = translated.Translate(ctx, s.options.Template, s.resolveOptions(s.options.Parameters)); err != nil {
 		return err
 	}
-	api, errAPI := s.template.API()
+	api, errAPI := s.Template.API()
 	if errAPI == nil { // only check whether the gateway can serve the API
-		_, errAPI = gateway.New(api, nil, nil)
+		_, errAPI = gateway.New(api, nil, nil, "")
 	}
-	_, errSources := s.template.EventSources()
-	_, errQueues := s.template.Queues()
-	schedules, errSchedules := s.template.Schedules()
-	functions, err := s.template.Functions()
+	_, errSources := s.Template.EventSources()
+	_, errQueues := s.Template.Queues()
+	schedules, errSchedules := s.Template.Schedules()
+	functions, err := s.Template.Functions()
 	if err := errors.Join(err, errAPI, errSources, errQueues, errSchedules); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
@@ -52,9 +52,6 @@ func (s *Stack) translate(ctx context.Context) error {
 	}
 	return s.translateConsumer(ctx)
 }
-
-// Template returns the translated template.
-func (s *Stack) Template() *translated.Template { return s.template }
 
 // resolveOptions returns the options that resolve the template's references to local names and addresses.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
@@ -75,59 +72,37 @@ func (s *Stack) startFunctions(context.Context) error {
 		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
 	}
 	var err error // read the functions again: their variables now have the keys and URLs that were made after translate
-	if s.sources.functions, err = s.template.Functions(); err != nil {
+	if s.sources.functions, err = s.Template.Functions(); err != nil {
 		return err
 	}
-	aws := map[string]string{"AWS_ENDPOINT_URL": s.AWS}
-	own, errOwn := s.sources.lambdaFunctions(aws)
-	consumers, errConsumer := s.consumer.lambdaFunctions(aws) // iam knows no roles of a consumer, so it refuses these functions' calls to AWS
+	own, errOwn := s.sources.lambdaFunctions(s.AWS)
+	consumers, errConsumer := s.consumer.lambdaFunctions(s.AWS) // iam knows no roles of a consumer, so it refuses these functions' calls to AWS
 	if err := errors.Join(errOwn, errConsumer); err != nil {
 		return err
 	}
-	s.lambda, err = lambda.Start(lambda.Options{
+	s.Lambda, err = lambda.Start(lambda.Options{
 		Functions: append(own, consumers...), Port: s.Ports.Runtime, LogDir: s.LogDir, MaxCopies: s.options.MaxCopies, Concurrency: s.options.Concurrency,
 	})
 	return err
 }
 
-// Copies returns the running copies of a function. function is its logical id.
-func (s *Stack) Copies(function string) []lambda.Copy { return s.lambda.Copies(function) }
-
-// KillFunction kills every copy of a function (SIGKILL), also during calls. function is its logical id. The
-// next call starts a new copy. Error: lambda.ErrNoFunction.
-func (s *Stack) KillFunction(function string) error { return s.lambda.Kill(function) }
-
-// Invoke calls a function directly, with a JSON payload.
-func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]byte, error) {
-	return s.lambda.Invoke(ctx, function, payload)
-}
-
-// gatewayOf returns a gateway for an API. The gateway adds the header Options.Marker to its gateway responses.
-func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
-	g, err := gateway.New(api, s.lambda, s.requests)
-	if err != nil {
-		return nil, err
-	}
-	g.Mark(s.options.Marker)
-	return g, nil
-}
-
 // openURLs listens on a port for each function URL, and resolves the template with the addresses.
 func (s *Stack) openURLs() error {
 	var err error
-	if s.urls, err = s.template.FunctionURLs(); err != nil {
+	if s.urls, err = s.Template.FunctionURLs(); err != nil {
 		return err
 	}
 	// Each declared URL has a fixed port, also while its condition is false, so that its port stays the same after Deploy.
-	declared := s.template.Declared(translated.URLType)
+	declared := s.Template.Declared(translated.URLType)
 	s.FunctionURLs = make(map[string]string)
 	for _, u := range s.urls {
-		if err := s.openURL(u.ID, slices.Index(declared, u.ID)); err != nil {
+		s.urlPorts[u.ID] = s.Ports.URLs + slices.Index(declared, u.ID)
+		if err := s.listen(s.urlPorts[u.ID]); err != nil {
 			return err
 		}
 		s.FunctionURLs[u.Function] = loopback(s.urlPorts[u.ID])
 	}
-	s.template, err = s.template.Resolve(s.resolveOptions(s.template.Parameters))
+	s.Template, err = s.Template.Resolve(s.resolveOptions(s.Template.Parameters))
 	return err
 }
 
@@ -135,13 +110,13 @@ func (s *Stack) openURLs() error {
 // by the role of the function.
 func (s *Stack) startAccess() error {
 	var err error
-	if s.access, err = iam.New(s.template); err != nil {
+	if s.Access, err = iam.New(s.Template); err != nil {
 		return err
 	}
-	if err := s.access.Platform(s.template); err != nil {
+	if err := s.Access.Platform(s.Template); err != nil {
 		return err
 	}
-	s.proxy, err = proxy.New(s.template, s.access, map[string]string{
+	s.Proxy, err = proxy.New(s.Template, s.Access, map[string]string{
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS, "events": s.DataPlane.SQS,
 	}, s.options.Network, func(d *iam.DeniedError) {
 		if strings.HasPrefix(d.Function, ConsumerPrefix) {
@@ -153,22 +128,16 @@ func (s *Stack) startAccess() error {
 	if err != nil {
 		return err
 	}
-	s.serve(s.proxy, s.Ports.AWS)
+	s.serve(s.Proxy, s.Ports.AWS)
 	return nil
 }
-
-// Access returns the authority that allows or refuses the functions' calls by their roles.
-func (s *Stack) Access() *iam.Authority { return s.access }
-
-// Watch makes the stack call f for each call of a function to AWS from now on. Nil ends this.
-func (s *Stack) Watch(f func(proxy.Call)) { s.proxy.Watch(f) }
 
 // makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template
 // again with their ARNs. It keeps a key that the KMS still knows.
 func (s *Stack) makeKeys(ctx context.Context) error {
-	o := s.resolveOptions(s.template.Parameters)
+	o := s.resolveOptions(s.Template.Parameters)
 	client := backing.NewKMSClient(s.DataPlane.KMS)
-	for _, name := range s.template.Named("AWS::KMS::Key") {
+	for _, name := range s.Template.Named("AWS::KMS::Key") {
 		id, exists := s.keys[name]
 		if exists { // the KMS has lost the key if it was stopped since then
 			_, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
@@ -176,14 +145,14 @@ func (s *Stack) makeKeys(ctx context.Context) error {
 		}
 		if !exists {
 			var err error
-			if id, err = makeKey(ctx, client, s.template.Resources[name].Properties); err != nil {
+			if id, err = makeKey(ctx, client, s.Template.Resources[name].Properties); err != nil {
 				return fmt.Errorf("key %s: %w", name, err)
 			}
 		}
 		s.keys[name], o.Physical[name] = id, id
 	}
 	var err error
-	s.template, err = s.template.Resolve(o)
+	s.Template, err = s.Template.Resolve(o)
 	return err
 }
 

@@ -68,7 +68,18 @@ type Options struct {
 // Stack is a running template: its addresses, its services, and the functions between them.
 type Stack struct {
 	*Site
-	*Services
+
+	Template *translated.Template
+	Lambda   *lambda.Service // calls and kills functions, by their logical ids
+	Access   *iam.Authority  // allows or refuses the functions' calls by their roles
+	Proxy    *proxy.Proxy    // between the functions and AWS; its Watch shows each call
+	Failed   chan error      // gets an error when a part of the stack ends by itself. The stack cannot be used then: Close it
+	LogDir   string          // the folder with a log file for each function and service
+
+	DataPlane Endpoints
+	DB        Service // a database in memory loses its data at Stop
+	KMS       Service // loses its keys at Stop
+	Queue     Service // the queues and the event buses; loses all messages at Stop
 
 	options   Options
 	root      string // the folder of this repository
@@ -78,13 +89,10 @@ type Stack struct {
 	consumer  consumer          // without a consumer, its api is nil
 	built     map[string]bool   // whether a program is built, by the program's path
 	keys      map[string]string // ids of the KMS keys, by their logical ids
-	template  *translated.Template
 	api       *translated.API
-	lambda    *lambda.Service
-	access    *iam.Authority
-	proxy     *proxy.Proxy
-	requests  *log.Logger        // nil: no lines
-	failed    chan error         // see Failed
+	issuer    Service
+	buses     map[string]string  // the event buses, in the queue server: the URLs of their queues, by name of the bus
+	requests  *log.Logger        // gets one line for each request and each call by a pump or a schedule
 	once      sync.Once          // makes Close work once
 	temporary bool               // Close removes dir
 	stop      context.CancelFunc // ends the goroutines of feeding
@@ -108,18 +116,14 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		}
 	}
 	s := &Stack{
-		Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
+		Site: o.Site, options: o, Failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
+		buses: make(map[string]string), requests: log.New(cmp.Or[io.Writer](o.Requests, io.Discard), "", log.Ltime), stop: func() {},
 	}
 	s.Site.fail = s.fail
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // lasts until Close; ctx is only for the start
-	s.stop = cancel
-	for _, step := range []func(context.Context) error{s.prepare, s.startServices, s.startFunctions, s.callAllSchedules} {
+	for _, step := range []func(context.Context) error{s.prepare, s.startServices, s.startFunctions, s.callAllSchedules, s.open} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
-	}
-	if err := s.open(ctx, background); err != nil {
-		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
@@ -139,14 +143,7 @@ func (s *Stack) prepare(context.Context) error {
 		}
 		s.temporary = true
 	}
-	o := s.options
-	s.Services = &Services{
-		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, inMemory: o.InMemory, ports: s.Ports, issuerOptions: o.Issuer, progress: o.Progress, fail: s.fail,
-		buses: map[string]string{},
-	}
-	for name := range o.Buses {
-		s.buses[name] = ""
-	}
+	s.LogDir = filepath.Join(s.dir, "logs")
 	return os.MkdirAll(s.LogDir, 0o755)
 }
 
@@ -159,7 +156,7 @@ func (s *Stack) startServices(ctx context.Context) error {
 		}
 		return s.build(ctx)
 	}
-	if err := tools.AtOnce(ctx, append(s.steps(), readAndBuild)); err != nil {
+	if err := tools.AtOnce(ctx, append(s.serviceSteps(), readAndBuild)); err != nil {
 		return err
 	}
 	return s.makeStores(ctx)
@@ -167,16 +164,15 @@ func (s *Stack) startServices(ctx context.Context) error {
 
 // makeStores creates the tables, queues, buses and keys that do not exist yet.
 func (s *Stack) makeStores(ctx context.Context) error {
-	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.makeBuses(ctx), s.makeKeys(ctx))
+	return errors.Join(s.makeTables(ctx), s.makeQueues(ctx), s.makeBuses(ctx), s.makeKeys(ctx))
 }
 
 // open starts to serve the API and the control endpoint, and to call the functions from schedules,
 // streams and queues.
-func (s *Stack) open(ctx, background context.Context) error {
-	if s.options.Requests != nil {
-		s.requests = log.New(s.options.Requests, "", log.Ltime)
-	}
-	g, err := s.gatewayOf(s.api)
+func (s *Stack) open(ctx context.Context) error {
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // lasts until halt; ctx is only for the start
+	s.stop = cancel
+	g, err := gateway.New(s.api, s.Lambda, s.requests, s.options.Marker)
 	if err != nil {
 		return err
 	}
@@ -185,7 +181,7 @@ func (s *Stack) open(ctx, background context.Context) error {
 	}
 	s.serve(g, s.Ports.Gateway)
 	for _, u := range s.urls {
-		s.serve(gateway.FunctionURL(u.Function, s.lambda, s.requests), s.urlPorts[u.ID])
+		s.serve(gateway.FunctionURL(u.Function, s.Lambda, s.requests), s.urlPorts[u.ID])
 	}
 	if err := s.openConsumer(); err != nil {
 		return err
@@ -200,24 +196,20 @@ func (s *Stack) open(ctx, background context.Context) error {
 // fail stores the error that makes the stack unusable. Only the first one counts.
 func (s *Stack) fail(err error) {
 	select {
-	case s.failed <- err:
+	case s.Failed <- err:
 	default:
 	}
 }
-
-// Failed returns a channel that gets an error when a part of the stack ends by itself. The stack
-// cannot be used then: Close it.
-func (s *Stack) Failed() <-chan error { return s.failed }
 
 // halt ends the functions and everything that calls them: requests, pumps and schedules. The services continue.
 func (s *Stack) halt() {
 	s.stop()
 	_ = s.Site.Close()
-	if s.lambda != nil {
-		s.lambda.Close()
+	if s.Lambda != nil {
+		s.Lambda.Close()
 	}
 	s.feeding.Wait()
-	s.lambda, s.streams, s.schedules = nil, nil, nil
+	s.Lambda, s.streams, s.schedules = nil, nil, nil
 }
 
 // Close ends every process of the stack. Then all acknowledged writes are on disk.
@@ -225,9 +217,7 @@ func (s *Stack) Close() error {
 	var err error
 	s.once.Do(func() {
 		s.halt()
-		if s.Services != nil {
-			err = s.Services.stop()
-		}
+		err = s.stopServices()
 		if s.temporary {
 			_ = os.RemoveAll(s.dir)
 		}
@@ -240,8 +230,6 @@ func (s *Stack) Close() error {
 // Access forgets the earlier calls. After an error the stack cannot be used: Close it.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
 	s.halt()
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = cancel
 	if parameters != nil {
 		s.options.Parameters = parameters
 	}
@@ -255,9 +243,9 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 	}
 	var errs []error
 	for function, stopped := range s.stopped {
-		errs = append(errs, s.lambda.SetStopped(function, stopped))
+		errs = append(errs, s.Lambda.SetStopped(function, stopped))
 	}
-	return errors.Join(append(errs, s.open(ctx, background))...)
+	return errors.Join(append(errs, s.open(ctx))...)
 }
 
 // DeployConsumer replaces the consumer's template. Otherwise it is like Deploy.
@@ -270,12 +258,12 @@ func (s *Stack) DeployConsumer(ctx context.Context, template string) error {
 // number only ends this.
 func (s *Stack) Reserve(function string, copies int) error {
 	s.stopped[function] = copies == 0
-	return s.lambda.SetStopped(function, copies == 0)
+	return s.Lambda.SetStopped(function, copies == 0)
 }
 
 // Outputs returns the stack's outputs. An output whose name ends in ApiUrl is the API's URL on this machine.
 func (s *Stack) Outputs() map[string]string {
-	out := maps.Clone(s.template.Outputs)
+	out := maps.Clone(s.Template.Outputs)
 	for name := range out {
 		if strings.HasSuffix(name, "ApiUrl") {
 			out[name] = s.URL

@@ -2,7 +2,6 @@ package lab_test
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -85,10 +84,8 @@ func TestStackServesTheTemplate(t *testing.T) {
 			return status == 200 && body == "ticked"
 		})
 	}
-	_, text := request(t, "GET", s.Control+"/copies?function=AuthorizerFunction")
-	var copies []struct{ PID, Answered int }
-	if err := json.Unmarshal([]byte(text), &copies); err != nil || len(copies) != 1 || copies[0].Answered < 2 {
-		t.Errorf("copies %s", text)
+	if copies := s.Lambda.Copies("AuthorizerFunction"); len(copies) != 1 || copies[0].Answered < 2 {
+		t.Errorf("copies %+v", copies)
 	}
 	if lines, err := os.ReadFile(requests.Name()); err != nil || !strings.Contains(string(lines), "GET /open 200") {
 		t.Errorf("request lines: %s %v", lines, err)

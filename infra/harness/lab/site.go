@@ -57,21 +57,16 @@ func Listen(port int) (*Site, error) {
 		}
 	}
 	s := &Site{Ports: PortsFrom(port), urlPorts: make(map[string]int)}
-	if err := s.reserve(); err != nil {
+	for _, port := range s.Ports.all() {
+		if _, err := tools.FreePort(*port); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.URL, s.Control, s.AWS = loopback(s.Ports.Gateway), loopback(s.Ports.Control), loopback(s.Ports.AWS)
 	return s, nil
-}
-
-// reserve checks that all ports are free, and listens on the ports that this process always serves.
-func (s *Site) reserve() error {
-	for _, port := range s.Ports.all() {
-		if _, err := tools.FreePort(*port); err != nil {
-			return err
-		}
-	}
-	return s.open()
 }
 
 // open listens on the ports that this process always serves. It can be called again after Close.
@@ -91,12 +86,6 @@ func (s *Site) listen(port int) error {
 		s.listens[port] = l
 	}
 	return err
-}
-
-// openURL listens on the port of the n-th function URL. A URL keeps its port as long as the stack runs.
-func (s *Site) openURL(id string, n int) error {
-	s.urlPorts[id] = s.Ports.URLs + n
-	return s.listen(s.urlPorts[id])
 }
 
 func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }

@@ -122,16 +122,13 @@ func (s *Stack) compile(ctx context.Context, c sources, functions []string) erro
 	})
 }
 
-// lambdaFunctions returns the functions for package lambda. A function gets the variables in defaults, unless the template
-// sets them.
-func (c sources) lambdaFunctions(defaults map[string]string) ([]lambda.Function, error) {
+// lambdaFunctions returns the functions for package lambda. A function finds AWS at the endpoint, unless the template sets another.
+func (c sources) lambdaFunctions(endpoint string) ([]lambda.Function, error) {
 	var out []lambda.Function
 	for _, name := range slices.Sorted(maps.Keys(c.functions)) {
 		f := c.functions[name]
 		env := maps.Clone(f.Env)
-		for variable, value := range defaults {
-			env[variable] = cmp.Or(env[variable], value)
-		}
+		env["AWS_ENDPOINT_URL"] = cmp.Or(env["AWS_ENDPOINT_URL"], endpoint)
 		r := lambda.Function{Name: name, Path: c.program(name), Timeout: f.Timeout, Memory: f.Memory, Env: env, Reserved: f.Reserved}
 		if f.Interpreted() {
 			var err error
@@ -172,7 +169,7 @@ func (s *Stack) replace(ctx context.Context, c sources, oldFiles map[string]stri
 		case f.Interpreted() && oldFiles[c.folders[name]] != c.files[c.folders[name]]:
 			interpreted = append(interpreted, name)
 		case f.Interpreted(): // unchanged
-		case len(s.lambda.Copies(name)) > 0:
+		case len(s.Lambda.Copies(name)) > 0:
 			used = append(used, name)
 		default:
 			unused = append(unused, name)
@@ -196,7 +193,7 @@ func (s *Stack) replace(ctx context.Context, c sources, oldFiles map[string]stri
 func (s *Stack) renew(begun time.Time, changed []string) {
 	var errs error
 	for _, name := range changed {
-		errs = errors.Join(errs, s.lambda.Renew(name))
+		errs = errors.Join(errs, s.Lambda.Renew(name))
 	}
 	slices.Sort(changed)
 	switch {

@@ -26,7 +26,7 @@ func TestAConsumerThatCannotBeServedStopsTheStart(t *testing.T) {
 	}
 	o.Parameters, o.SSM = whole.Parameters, nil // Resolve gets the values that Translate has found
 	var output []string
-	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { output = append(output, line) }}, dir: t.TempDir(), template: first}
+	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { output = append(output, line) }}, dir: t.TempDir(), Template: first}
 	if s.sources.functions, err = first.Functions(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,9 +82,9 @@ func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
 
 // TestAPageMayNotUseTheControlEndpoint sends the header Origin, as browsers do for pages of this machine and of others.
 func TestAPageMayNotUseTheControlEndpoint(t *testing.T) {
-	h := (&Stack{Site: &Site{}, Services: &Services{}}).controlHandler()
+	h := (&Stack{Site: &Site{}}).controlHandler()
 	for origin, want := range map[string]int{"": 200, "null": 403, "https://evil.example": 403, "http://127.0.0.1:3000": 403} {
-		r := httptest.NewRequest(http.MethodGet, "/info", nil)
+		r := httptest.NewRequest(http.MethodGet, "/endpoints", nil)
 		r.Header.Set("Origin", origin)
 		w := httptest.NewRecorder()
 		if h.ServeHTTP(w, r); w.Code != want {

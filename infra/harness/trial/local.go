@@ -78,7 +78,7 @@ func (h *host) start(ctx context.Context, name string, parameters map[string]str
 	}
 	return &standin.Live{
 		Outputs: outputs, Reserve: s.Reserve,
-		Invoke: func(function string, payload []byte) ([]byte, error) { return s.Invoke(ctx, function, payload) },
+		Invoke: func(function string, payload []byte) ([]byte, error) { return s.Lambda.Invoke(ctx, function, payload) },
 	}, nil
 }
 

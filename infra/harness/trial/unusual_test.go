@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -47,7 +48,7 @@ func startEcho(t *testing.T) string {
 	t.Helper()
 	api, err := gateway.New(&translated.API{Stage: "stage", Routes: []translated.Route{
 		{Path: "/{proxy+}", Method: "ANY", Function: "f"}, {Path: "/hardcoded", Method: "ANY", Function: "f"},
-	}}, echo{}, nil)
+	}}, echo{}, log.New(io.Discard, "", 0), "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,7 @@ func (a *api) close() error {
 	}
 	err := a.stack.Close()
 	select {
-	case failed := <-a.stack.Failed():
+	case failed := <-a.stack.Failed:
 		return errors.Join(err, failed)
 	default:
 		return err

@@ -20,8 +20,8 @@ func (p *proof) watchMemory(ctx context.Context) memory {
 	seen := memory{}
 	for ctx.Err() == nil {
 		_ = tools.Sleep(ctx, p.during/50)
-		for _, function := range p.Template().Named("AWS::Lambda::Function") {
-			for _, c := range p.Copies(function) {
+		for _, function := range p.Template.Named("AWS::Lambda::Function") {
+			for _, c := range p.Lambda.Copies(function) {
 				if kb := resident(c.PID); kb > 0 && c.Answered >= warm {
 					name := fmt.Sprint(function, " ", c.PID)
 					seen[name] = append(seen[name], kb)

@@ -105,7 +105,7 @@ func (w *webhooks) run(ctx context.Context, kill bool) {
 			w.published = append(w.published, id)
 		}
 		if kill {
-			if err := w.KillFunction([]string{"FanoutFunction", "DeliverFunction"}[n%2]); err != nil {
+			if err := w.Lambda.Kill([]string{"FanoutFunction", "DeliverFunction"}[n%2]); err != nil {
 				w.violate("a function was not killed: %v", err)
 			}
 		}

@@ -74,7 +74,7 @@ func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
 		"request": {TTL: time.Minute, Identity: []string{authorizationHeader}},
 	} {
 		f := newFunctions()
-		g, err := New(withAuthorizer(a), f, nil)
+		g, err := New(withAuthorizer(a), f, noLines, "")
 		if err != nil {
 			t.Fatal(err)
 		}

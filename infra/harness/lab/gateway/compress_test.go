@@ -82,7 +82,7 @@ func TestAnswersAreCompressedAsOnAWS(t *testing.T) {
 				}
 				return map[string]any{"statusCode": 200, "headers": headers, "body": body[:c.length]}, nil
 			}
-			g, err := New(api, f, nil)
+			g, err := New(api, f, noLines, "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -83,7 +83,7 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 	} {
 		f := newFunctions()
 		f.answer[c.function] = slow
-		g, err := New(testAPI(), f, nil)
+		g, err := New(testAPI(), f, noLines, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestMistakesInGatewayResponsesStopTheStart(t *testing.T) {
 	} {
 		api := testAPI()
 		api.Responses = map[string]translated.GatewayResponse{name: r}
-		if _, err := New(api, nil, nil); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := New(api, nil, nil, ""); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

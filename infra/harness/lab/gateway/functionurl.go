@@ -22,7 +22,7 @@ import (
 const maxPayload = 6 << 20
 
 // FunctionURL returns the handler of a function URL without authentication. It accepts any method and path, and writes one line
-// for each request to requests, unless requests is nil.
+// for each request to requests.
 func FunctionURL(function string, invoker Invoker, requests *log.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}

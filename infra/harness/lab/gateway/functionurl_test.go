@@ -13,7 +13,7 @@ func setUpURL(t *testing.T, answer func(map[string]any) (any, error)) (*function
 	t.Helper()
 	f := newFunctions()
 	f.answer["Url"] = answer
-	s := httptest.NewServer(FunctionURL("Url", f, nil))
+	s := httptest.NewServer(FunctionURL("Url", f, noLines))
 	t.Cleanup(s.Close)
 	return f, s
 }

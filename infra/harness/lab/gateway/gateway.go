@@ -44,7 +44,7 @@ type Gateway struct {
 	responses responses
 	invoker   Invoker
 	kept      sync.Map    // answers of authorizers (keptVerdict), by cacheKey
-	requests  *log.Logger // gets one line for each request; nil: no lines
+	requests  *log.Logger // gets one line for each request
 	mark      string      // the name of a header with the type of a gateway response; "": no such header
 	now       func() time.Time
 
@@ -52,8 +52,9 @@ type Gateway struct {
 }
 
 // New makes the handler of an API. It refuses a gateway response of an unknown type, and a template of a gateway response
-// with an unknown variable. The handler writes one line for each request to requests, unless requests is nil.
-func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, error) {
+// with an unknown variable. The handler writes one line for each request to requests. Gateway responses get the header mark, with their
+// type; AWS has no such header.
+func New(api *translated.API, invoker Invoker, requests *log.Logger, mark string) (*Gateway, error) {
 	rs, err := newResponses(api.Responses)
 	if err != nil {
 		return nil, err
@@ -63,13 +64,10 @@ func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, 
 		return nil, err
 	}
 	return &Gateway{
-		api: api, routes: routes, responses: rs, invoker: invoker, requests: requests, now: time.Now,
+		api: api, routes: routes, responses: rs, invoker: invoker, requests: requests, mark: mark, now: time.Now,
 		integrationLimit: integrationLimit, authorizerLimit: authorizerLimit,
 	}, nil
 }
-
-// Mark gives gateway responses a header with their type. AWS has no such header.
-func (g *Gateway) Mark(header string) { g.mark = header }
 
 // ServeHTTP answers one request.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -80,9 +78,6 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // log writes the line of the request.
 func (x *exchange) log(requests *log.Logger, now time.Time) {
-	if requests == nil {
-		return
-	}
 	note := ""
 	if x.failure != "" {
 		note = "  " + x.failure

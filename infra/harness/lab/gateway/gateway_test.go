@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -100,14 +101,15 @@ func newFunctions() *functions {
 // markOfTests is a header that shows the type of a gateway response.
 const markOfTests = "X-Type"
 
+var noLines = log.New(io.Discard, "", 0)
+
 func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
 	t.Helper()
 	f := newFunctions()
-	g, err := New(api, f, nil)
+	g, err := New(api, f, noLines, markOfTests)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Mark(markOfTests)
 	s := httptest.NewServer(g)
 	t.Cleanup(s.Close)
 	return f, s

@@ -11,7 +11,7 @@ import (
 func TestHeaderLinesAreLimitedTogether(t *testing.T) {
 	for _, lines := range []int{1, 100} {
 		for bytes, want := range map[int]int{10_240: 200, 10_241: 431, 40_960: 431} {
-			g, err := New(testAPI(), newFunctions(), nil)
+			g, err := New(testAPI(), newFunctions(), noLines, "")
 			if err != nil {
 				t.Fatal(err)
 			}

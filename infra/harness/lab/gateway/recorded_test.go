@@ -52,7 +52,7 @@ func TestTheGatewayAnswersAsAWSDid(t *testing.T) {
 		compareWith(t.Errorf, api, f, fact)
 	}
 	for _, fact := range facts.URL {
-		compareWith(t.Errorf, FunctionURL("f", f, nil), f, fact)
+		compareWith(t.Errorf, FunctionURL("f", f, noLines), f, fact)
 	}
 }
 
@@ -62,7 +62,7 @@ func recordedAPI(t *testing.T) (*Gateway, *functions) {
 	f := &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){}}
 	api, err := New(&translated.API{Stage: "stage", Routes: []translated.Route{
 		{Path: "/{proxy+}", Method: methodAny, Function: "f"}, {Path: "/hardcoded", Method: methodAny, Function: "f"},
-	}}, f, nil)
+	}}, f, noLines, "")
 	if err != nil {
 		t.Fatal(err)
 	}

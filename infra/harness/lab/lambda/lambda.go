@@ -63,7 +63,6 @@ type Service struct {
 	group    *group
 	pools    map[string]*pool
 	account  chan struct{} // one token for each running call of the functions without reserved concurrency
-	logs     []*os.File
 }
 
 // Start starts the Runtime API; Invoke starts the copies. When this process dies, all copies are killed, also
@@ -95,7 +94,6 @@ func Start(o Options) (*Service, error) {
 			s.Close()
 			return nil, err
 		}
-		s.logs = append(s.logs, log)
 		s.pools[f.Name] = newPool(s, f, log)
 	}
 	s.server = &http.Server{Handler: s.runtimeAPI(), ReadHeaderTimeout: 0} // no limit: a copy may be frozen in a request
@@ -113,8 +111,8 @@ func (s *Service) Close() {
 		_ = s.server.Close()
 	}
 	_ = s.listener.Close()
-	for _, log := range s.logs {
-		_ = log.Close()
+	for _, p := range s.pools {
+		_ = p.log.Close()
 	}
 }
 
@@ -169,9 +167,9 @@ func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]by
 
 // Copy describes a process of a function.
 type Copy struct {
-	ID       int `json:"id"`
-	PID      int `json:"pid"`
-	Answered int `json:"answered"` // the number of answered calls
+	ID       int
+	PID      int
+	Answered int // the number of answered calls
 }
 
 // Copies returns the running copies of a function.

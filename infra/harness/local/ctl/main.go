@@ -191,7 +191,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	select {
 	case <-ctx.Done():
 		return s.Close()
-	case err := <-s.Failed():
+	case err := <-s.Failed:
 		return errors.Join(err, s.Close())
 	}
 }
@@ -238,7 +238,7 @@ func runSAM(ctx context.Context, port int) error {
 	case <-ctx.Done():
 	case <-s.Done():
 		err = errors.New("sam local ended by itself")
-	case err = <-s.Stack.Failed():
+	case err = <-s.Stack.Failed:
 	}
 	return errors.Join(err, s.Close())
 }

@@ -99,7 +99,7 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 }
 
 func (s *Stack) readTableName() {
-	s.TableName = cmp.Or(s.Template().Outputs["TableName"], TableName)
+	s.TableName = cmp.Or(s.Template.Outputs["TableName"], TableName)
 }
 
 // OwnIssuer reports whether the stack has started an issuer: the template has the parameter Issuer, and the caller gave no value

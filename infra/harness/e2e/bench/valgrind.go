@@ -10,10 +10,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"latchkey/infra/harness/lab/lambda"
 )
 
 // program is a program to measure, with its environment. It gets the same event a number of times.
@@ -44,20 +45,12 @@ func instructionsOf(ctx context.Context, p program) (int64, error) {
 
 // residentOf runs a program with a Lambda Runtime API, and returns the bytes of memory that the program uses
 // after its last event.
-func residentOf(ctx context.Context, p program) (int64, error) {
+func residentOf(ctx context.Context, p program) (bytes int64, err error) {
 	cmd := exec.CommandContext(ctx, p.path)
-	var status []byte
-	var unread error
-	err := p.serve(cmd, func() { status, unread = os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) })
-	if err = errors.Join(err, unread); err != nil {
-		return 0, err
+	if err = p.serve(cmd, func() { bytes = lambda.Resident(cmd.Process.Pid) }); err == nil && bytes == 0 {
+		err = fmt.Errorf("%s: the memory of its process cannot be read", p.path)
 	}
-	found := regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`).FindSubmatch(status)
-	if found == nil {
-		return 0, fmt.Errorf("%s: /proc/PID/status has no line VmRSS: %s", p.path, status)
-	}
-	kilobytes, err := strconv.ParseInt(string(found[1]), 10, 64)
-	return kilobytes << 10, err
+	return bytes, err
 }
 
 // parse reads the sum of the instructions from a file of callgrind.

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 
+	"latchkey/infra/harness/lab/lambda"
 	"latchkey/infra/tools"
 )
 
@@ -22,7 +22,7 @@ func (p *proof) watchMemory(ctx context.Context) memory {
 		_ = tools.Sleep(ctx, p.during/50)
 		for _, function := range p.Template.Named("AWS::Lambda::Function") {
 			for _, c := range p.Lambda.Copies(function) {
-				if kb := resident(c.PID); kb > 0 && c.Answered >= warm {
+				if kb := int(lambda.Resident(c.PID) >> 10); kb > 0 && c.Answered >= warm {
 					name := fmt.Sprint(function, " ", c.PID)
 					seen[name] = append(seen[name], kb)
 				}
@@ -30,14 +30,6 @@ func (p *proof) watchMemory(ctx context.Context) memory {
 		}
 	}
 	return seen
-}
-
-// resident returns the kilobytes of a process that are in memory. It returns 0 if the process has ended, or the system has no /proc.
-func resident(pid int) (kb int) {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	var all, pages int
-	_, _ = fmt.Sscan(string(text), &all, &pages)
-	return pages * os.Getpagesize() / 1024
 }
 
 // grown compares the last tenth of a process's measurements with the second tenth. It returns the number of processes with at least

@@ -181,6 +181,14 @@ func (s *Service) Copies(name string) []Copy {
 	return p.list()
 }
 
+// Resident returns the bytes of a process that are in memory. It returns 0 if the process has ended, or the system has no /proc.
+func Resident(pid int) int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var all, pages int64
+	_, _ = fmt.Sscan(string(text), &all, &pages)
+	return pages * int64(os.Getpagesize())
+}
+
 // SetStopped stops a function: every new call fails with ErrThrottled, as with a reserved concurrency of 0. With
 // false the function accepts calls again. Error: ErrNoFunction.
 func (s *Service) SetStopped(name string, stopped bool) error {

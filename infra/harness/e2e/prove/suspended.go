@@ -124,7 +124,11 @@ func (h *history) setSuspended(base, do string, ring *keyring) {
 
 // changeAll repeats a request until its answer is sure, and records it as a change of each of the objects.
 func (h *history) changeAll(client int, objects []string, do string, q request, action, target string) {
-	h.recordAll(client, onAll(objects, do), func() string {
+	var all []input
+	for _, object := range objects {
+		all = append(all, input{object, do, ""})
+	}
+	h.recordAll(client, all, func() string {
 		h.must(q, action, target)
 		return "done"
 	})
@@ -138,14 +142,6 @@ func (h *history) checkEverywhere(client int, org string, ring *keyring) {
 	for _, d := range h.members {
 		h.record(client, input{"member", "check", "at " + d.name}, func() string { return h.enter(d, org) })
 	}
-}
-
-// onAll returns the same operation on each of the objects.
-func onAll(objects []string, do string) (all []input) {
-	for _, object := range objects {
-		all = append(all, input{object, do, ""})
-	}
-	return all
 }
 
 // make makes a key, which is the object from then on.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +33,7 @@ type receiver struct {
 	how      string // the bad treatment: fails, hangs, is late or redirects; answers: none
 	endpoint string
 	verifier *verify.Verifier
-	server   *http.Server
+	server   *httptest.Server
 	got      sync.Map    // the ids of the events that arrived
 	repaired atomic.Bool // from then on it treats all attempts well
 }
@@ -46,18 +46,13 @@ func newWebhooks(h *history) *webhooks {
 	w.app = h.app(w.key)
 	for _, how := range []string{"answers", "fails", "hangs", "is late", "redirects"} {
 		r := &receiver{history: h, how: how}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			h.violate("a receiver: %v", err)
-			return w
-		}
-		r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
-		body := `{"url":"http://` + l.Addr().String() + `/in","events":["proof.*"]}`
+		r.server = httptest.NewServer(r)
+		body := `{"url":"` + r.server.URL + `/in","events":["proof.*"]}`
 		r.endpoint = h.must(request{method: "POST", path: "/webhook_endpoint/create", bearer: w.key, body: body}, "", "").str("id")
+		var err error
 		if r.verifier, err = verify.New(verify.Config{BaseURL: h.URL, EndpointID: r.endpoint, Issuer: h.URL}); err != nil {
 			h.violate("a receiver: %v", err)
 		}
-		go func() { _ = r.server.Serve(l) }() // until close
 		w.receivers = append(w.receivers, r)
 	}
 	return w
@@ -123,7 +118,8 @@ const drainLimit = 4 * time.Minute
 func (w *webhooks) finish() {
 	for _, r := range w.receivers {
 		r.repaired.Store(true)
-		defer func() { _ = r.server.Close() }()
+		defer r.server.Close()
+		defer r.server.CloseClientConnections() // first: Close waits for running requests
 	}
 	left := 0
 	for begun := time.Now(); time.Since(begun) < drainLimit; time.Sleep(time.Second) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
@@ -38,9 +38,9 @@ type world struct {
 	checks  checks
 	started time.Time
 
-	drawings string       // the folder for drawings of histories
-	dir      string       // the folder of the stack, and of programs
-	keys     net.Listener // serves the issuer's keys
+	drawings string           // the folder for drawings of histories
+	dir      string           // the folder of the stack, and of programs
+	keys     *httptest.Server // serves the issuer's keys
 	servers  []*exec.Cmd
 }
 
@@ -74,7 +74,7 @@ func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, erro
 	w.Stack, err = stack.Start(ctx, stack.Options{
 		Port: port, Dir: w.dir, Consumer: filepath.Join(root, "infra/examples/consumer/template.yaml"), MaxCopies: copies,
 		Minute: 5 * time.Second, Progress: say, Network: w.network.Between,
-		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true", "JwksUrl": "http://" + w.keys.Addr().String()},
+		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true", "JwksUrl": w.keys.URL},
 	})
 	if err != nil {
 		return w, err
@@ -100,23 +100,20 @@ func (w *world) Close() error {
 		errs = append(errs, w.Stack.Close())
 	}
 	if w.keys != nil {
-		errs = append(errs, w.keys.Close())
+		w.keys.CloseClientConnections() // Close waits for running requests, and a fault can make one hang
+		w.keys.Close()
 	}
 	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
 }
 
 // serveKeys serves the issuer's keys by a proxy that makes faults.
-func (w *world) serveKeys(issuer string) (err error) {
+func (w *world) serveKeys(issuer string) error {
 	to, err := url.Parse(issuer + "/jwks")
 	if err != nil {
 		return err
 	}
-	if w.keys, err = tools.Listen(0); err != nil {
-		return err
-	}
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL, r.Out.Host = to, to.Host }}
-	server := &http.Server{Handler: w.network.Before(proxy), ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(w.keys) }() // until Close
+	w.keys = httptest.NewServer(w.network.Before(proxy))
 	return nil
 }
 
@@ -166,7 +163,7 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 		}
 		address := fmt.Sprint("127.0.0.1:", port)
 		server := exec.Command(program)
-		server.Env = append(os.Environ(), "LISTEN="+address, "TABLE="+w.TableName, "ISSUER="+w.Issuer, "JWKS_URL=http://"+w.keys.Addr().String(),
+		server.Env = append(os.Environ(), "LISTEN="+address, "TABLE="+w.TableName, "ISSUER="+w.Issuer, "JWKS_URL="+w.keys.URL,
 			"AUDIENCE="+stack.Audience, "AWS_ENDPOINT_URL="+w.AWS, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=GuardPolicy",
 			"AWS_SECRET_ACCESS_KEY=x", "IMPORTED_KEYS=true")
 		if err := server.Start(); err != nil {

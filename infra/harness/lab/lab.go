@@ -131,8 +131,9 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 // prepare sets the paths of the state and the logs, and checks that this machine has the needed programs.
 func (s *Stack) prepare(context.Context) error {
 	_, errTemplate := os.Stat(s.options.Template)
+	_, errConsumer := os.Stat(cmp.Or(s.options.Consumer, ".")) // checked now, because it is read late; "": there is none
 	root, errRoot := tools.Root()
-	if err := errors.Join(tools.Missing(), errTemplate, errRoot); err != nil {
+	if err := errors.Join(tools.Missing(), errTemplate, errConsumer, errRoot); err != nil {
 		return err
 	}
 	s.root, s.dir = root, s.options.Dir

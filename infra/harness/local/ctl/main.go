@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -113,32 +114,21 @@ func control(ctx context.Context, port int, path string) error {
 
 // cleanData deletes the table's data. It fails while the stack runs, because a running database would keep a part of the data.
 func cleanData(port int) error {
-	client := http.Client{Timeout: time.Second}
-	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
-		_ = res.Body.Close()
+	if _, err := tools.FreePort(lab.PortsFrom(port).Control); err != nil {
 		return fmt.Errorf("the stack on port %d is running; stop it first", port)
 	}
 	root, err := tools.Root()
 	if err != nil {
 		return err
 	}
-	return os.RemoveAll(stack.DataDir(root, port))
-}
-
-// findTemplate returns an error when a template is given and is not there. The stack would report this after half a minute.
-func findTemplate(path string) error {
-	if path == "" {
-		return nil
-	}
-	_, err := os.Stat(path)
-	return err
+	return os.RemoveAll(filepath.Join(stack.Dir(root, port), "data"))
 }
 
 // run runs Latchkey on this machine until the context ends, with the demo's data if isDemo.
 func run(ctx context.Context, o settings, isDemo bool) error {
 	given, errGiven := parameters.Parse(o.parameters)
 	consumers, errConsumers := parameters.Parse(o.consumerParameters)
-	if err := errors.Join(errGiven, errConsumers, findTemplate(o.consumer)); err != nil {
+	if err := errors.Join(errGiven, errConsumers); err != nil {
 		return err
 	}
 	var buses map[string]func(string)

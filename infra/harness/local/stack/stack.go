@@ -82,9 +82,6 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 // Dir returns the folder with the state of the stack on a port.
 func Dir(root string, port int) string { return filepath.Join(root, ".local", strconv.Itoa(port)) }
 
-// DataDir returns the folder with the table's data of the stack on a port.
-func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
-
 // Deploy changes the running stack like a CloudFormation update with other parameters. All other parameters
 // keep their values. See lab.Stack.Deploy.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {

@@ -29,26 +29,26 @@ func Millis(at time.Time) types.AttributeValue {
 // Rows returns the rows of a partition in the order of their sort keys; with pk "", all rows of the table. It does not use the
 // product's code.
 func (s *Stack) Rows(ctx context.Context, pk string) (rows []Row, err error) {
-	db, start := backing.NewDynamoDBClient(s.DataPlane.DynamoDB), Row(nil)
-	for page := 0; page == 0 || start != nil; page++ {
-		var items []Row
-		if pk == "" {
-			out, errScan := db.Scan(ctx, &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start})
-			if errScan != nil {
-				return nil, errScan
+	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
+	if pk == "" {
+		for p := dynamodb.NewScanPaginator(db, &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true)}); p.HasMorePages(); {
+			page, err := p.NextPage(ctx)
+			if err != nil {
+				return nil, err
 			}
-			items, start = out.Items, out.LastEvaluatedKey
-		} else {
-			out, errQuery := db.Query(ctx, &dynamodb.QueryInput{
-				TableName: &s.TableName, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
-				KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: Row{":pk": Text(pk)},
-			})
-			if errQuery != nil {
-				return nil, errQuery
-			}
-			items, start = out.Items, out.LastEvaluatedKey
+			rows = append(rows, page.Items...)
 		}
-		rows = append(rows, items...)
+		return rows, nil
+	}
+	for p := dynamodb.NewQueryPaginator(db, &dynamodb.QueryInput{
+		TableName: &s.TableName, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: Row{":pk": Text(pk)},
+	}); p.HasMorePages(); {
+		page, err := p.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, page.Items...)
 	}
 	return rows, nil
 }

@@ -226,7 +226,7 @@ func runSAM(ctx context.Context, port int) error {
 	fmt.Printf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d\n", port+sam.BehindPort)
 	select {
 	case <-ctx.Done():
-	case <-s.Done():
+	case <-s.Done:
 		err = errors.New("sam local ended by itself")
 	case err = <-s.Stack.Failed:
 	}

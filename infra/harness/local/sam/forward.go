@@ -2,18 +2,15 @@ package sam
 
 import (
 	"fmt"
-	"io"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"net/url"
-	"sync"
+	"time"
 )
 
-// forwarder lets containers reach services that listen on this machine's loopback address. It listens on
-// the same ports of the Docker bridge's address.
-type forwarder []net.Listener
-
 // bridge returns the address of this machine on Docker's bridge, or "" if there is no bridge. Docker Desktop has no
-// bridge: its containers reach loopback without a forwarder.
+// bridge: its containers reach loopback without a proxy.
 func bridge() (string, error) {
 	i, err := net.InterfaceByName("docker0")
 	if err != nil {
@@ -31,51 +28,26 @@ func bridge() (string, error) {
 	return "", fmt.Errorf("docker0 has no IPv4 address: %v", addresses)
 }
 
-// forward starts a forwarder for the given base URLs. It listens on bridgeAddress (see bridge); "": it does nothing.
-func forward(bridgeAddress string, bases ...string) (f forwarder, err error) {
+// forward lets containers reach services that listen on this machine's loopback address, by the base URLs. For each it starts a proxy
+// on the same port of bridgeAddress (see bridge). With the address "" it does nothing.
+func (s *SAM) forward(bridgeAddress string, bases ...string) error {
 	if bridgeAddress == "" {
-		return nil, nil
+		return nil
 	}
 	for _, base := range bases {
-		u, err := url.Parse(base)
+		to, err := url.Parse(base)
 		if err != nil {
-			return f, err
+			return err
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort(bridgeAddress, u.Port()))
+		l, err := net.Listen("tcp", net.JoinHostPort(bridgeAddress, to.Port()))
 		if err != nil {
-			return f, err
+			return err
 		}
-		f = append(f, l)
-		go func() {
-			for in, err := l.Accept(); err == nil; in, err = l.Accept() { // until l is closed
-				go pipe(in, u.Host)
-			}
-		}()
+		// The service gets the Host of the container's request, as it does without a proxy.
+		pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = to.Scheme, to.Host }}
+		p := &http.Server{Handler: pass, ReadHeaderTimeout: time.Minute}
+		s.proxies = append(s.proxies, p)
+		go func() { _ = p.Serve(l) }() // until Close
 	}
-	return f, nil
-}
-
-// pipe copies data in both directions, until both ends are closed.
-func pipe(in net.Conn, to string) {
-	defer func() { _ = in.Close() }()
-	out, err := net.Dial("tcp", to)
-	if err != nil {
-		return // the service does not run: close the connection
-	}
-	defer func() { _ = out.Close() }()
-	var both sync.WaitGroup
-	for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
-		both.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1])
-			_ = pair[0].(*net.TCPConn).CloseWrite()
-		})
-	}
-	both.Wait()
-}
-
-// close stops accepting connections. Open connections end with sam local's containers.
-func (f forwarder) close() {
-	for _, l := range f {
-		_ = l.Close()
-	}
+	return nil
 }

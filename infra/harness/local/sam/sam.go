@@ -44,14 +44,14 @@ const (
 // SAM is a running `sam local start-api`.
 type SAM struct {
 	URL   string
-	Stack *stack.Stack // the local stack whose services the functions use
+	Stack *stack.Stack  // the local stack whose services the functions use
+	Done  chan struct{} // closed when sam local has ended
 
-	root      string
-	cmd       *exec.Cmd
-	done      chan struct{}
-	logPath   string
-	services  *httptest.Server // passes calls on to the local stack's services
-	forwarder forwarder
+	root     string
+	cmd      *exec.Cmd
+	logPath  string
+	services *httptest.Server // passes calls on to the local stack's services
+	proxies  []*http.Server   // see forward
 }
 
 // Start starts a local stack, builds the functions and serves them. It returns when a request succeeds. With port 0 it
@@ -67,7 +67,7 @@ func Start(ctx context.Context, port int, progress tools.Progress) (*SAM, error)
 	if err := ensureImage(ctx, progress); err != nil {
 		return nil, err
 	}
-	s := &SAM{done: make(chan struct{})}
+	s := &SAM{Done: make(chan struct{})}
 	if err := s.start(ctx, cli, port, progress); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -91,7 +91,7 @@ func (s *SAM) start(ctx context.Context, cli string, port int, progress tools.Pr
 		return err
 	}
 	s.services = httptest.NewServer(services(s.Stack.DataPlane))
-	if s.forwarder, err = forward(address, s.services.URL, s.Stack.Issuer, s.Stack.Control); err != nil {
+	if err := s.forward(address, s.services.URL, s.Stack.Issuer, s.Stack.Control); err != nil {
 		return err
 	}
 	built, err := s.build(ctx, cli, progress)
@@ -163,7 +163,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}
 	go func() {
 		_ = s.cmd.Wait()
-		close(s.done)
+		close(s.Done)
 	}()
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
 	return nil
@@ -198,7 +198,7 @@ func (s *SAM) await(ctx context.Context) error {
 			}
 		}
 		select {
-		case <-s.done:
+		case <-s.Done:
 			return fmt.Errorf("sam local ended by itself:\n%s", s.log())
 		case <-ctx.Done():
 			return fmt.Errorf("sam local was not ready in %s:\n%s", startTimeout, s.log())
@@ -221,13 +221,15 @@ func (s *SAM) Close() error {
 	if s.cmd != nil && s.cmd.Process != nil {
 		_ = s.cmd.Process.Signal(syscall.SIGINT) // ignore the error of an ended process
 		select {
-		case <-s.done:
+		case <-s.Done:
 		case <-time.After(stopGrace):
 			errs = append(errs, errors.New("sam local did not end by itself"), s.cmd.Process.Kill())
-			<-s.done
+			<-s.Done
 		}
 	}
-	s.forwarder.close()
+	for _, p := range s.proxies {
+		_ = p.Close()
+	}
 	if s.services != nil {
 		s.services.Close()
 	}
@@ -236,6 +238,3 @@ func (s *SAM) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Done is closed when sam local has ended.
-func (s *SAM) Done() <-chan struct{} { return s.done }

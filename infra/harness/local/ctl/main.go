@@ -161,7 +161,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	if s.Consumer != "" {
 		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
 	}
-	if s.OwnIssuer() {
+	if s.OwnIssuer {
 		fmt.Printf("The console is at %s/console\n", s.URL)
 	}
 	if err := checkIssuer(ctx, s, given["JwksUrl"]); err != nil {
@@ -174,7 +174,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
 	tokenHint := "tokens come from " + s.Issuer
-	if s.OwnIssuer() {
+	if s.OwnIssuer {
 		tokenHint = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
 	}
 	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokenHint)
@@ -200,7 +200,7 @@ func fill(ctx context.Context, s *stack.Stack) error {
 // checkIssuer checks that an external issuer can be reached: it reads the issuer's keys at the URL keys, or the discovery document
 // if keys is "".
 func checkIssuer(ctx context.Context, s *stack.Stack, keys string) error {
-	if s.OwnIssuer() || s.Issuer == "" {
+	if s.OwnIssuer || s.Issuer == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

@@ -137,7 +137,7 @@ func postForm(ctx context.Context, address string, form url.Values) (body []byte
 
 // Token returns a token of the stack's own issuer; see IssueToken.
 func (s *Stack) Token(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
-	if !s.ownIssuer {
+	if !s.OwnIssuer {
 		return "", fmt.Errorf("the stack accepts only tokens of %s: get a token there", s.Issuer)
 	}
 	return IssueToken(ctx, s.Issuer, kind, sub, email, name)

@@ -230,7 +230,7 @@ func TestOIDCProvidersTokensStayGoodWhenKeysChange(t *testing.T) {
 	s := start(t, stack.Options{Parameters: map[string]string{
 		"Issuer": p.issuer, "Audience": providersAudience, "Services": "billing=" + p.issuer + "#billing,deploy=" + hungURL + "#role",
 	}})
-	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer() || s.Issuer != p.issuer {
+	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer || s.Issuer != p.issuer {
 		t.Errorf("the stack's issuer is %s, and it has started its own: %v", s.Issuer, err)
 	}
 	if _, err := s.Token(t.Context(), stack.User, "", "ada@example.com", "Ada"); err == nil || !strings.Contains(err.Error(), p.issuer) {

@@ -38,10 +38,10 @@ type Stack struct {
 
 	Issuer    string // the iss of the tokens that the stack accepts; "": it accepts none
 	TableName string
+	OwnIssuer bool // the stack has started an issuer: the template has the parameter Issuer, and the caller gave no value for it
 
-	ownIssuer bool              // see OwnIssuer
-	given     map[string]string // the caller's parameters from Start and each Deploy
-	template  string            // path of the template
+	given    map[string]string // the caller's parameters from Start and each Deploy
+	template string            // path of the template
 }
 
 // Start starts a stack and returns when a request succeeds. It has the errors of lab.Start.
@@ -63,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		return nil, errors.Join(err, o.Site.Close())
 	}
 	o.Name, o.Names, o.Marker = StackName, map[string]string{"Table": TableName}, "X-Latchkey-Local-Response"
-	if s.ownIssuer {
+	if s.OwnIssuer {
 		o.Issuer = &backing.IssuerOptions{ID: StackName, Kinds: kinds(), Login: filepath.Join(root, "infra", "harness", "local", "stack", "login.html")}
 		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
 	}
@@ -99,11 +99,7 @@ func (s *Stack) readTableName() {
 	s.TableName = cmp.Or(s.Template.Outputs["TableName"], TableName)
 }
 
-// OwnIssuer reports whether the stack has started an issuer: the template has the parameter Issuer, and the caller gave no value
-// for this parameter.
-func (s *Stack) OwnIssuer() bool { return s.ownIssuer }
-
-// parameters sets Issuer and ownIssuer, and returns the values of the template's parameters: the caller's values, and for other
+// parameters sets Issuer and OwnIssuer, and returns the values of the template's parameters: the caller's values, and for other
 // declared parameters the local stack's values.
 func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	declared, err := translated.ReadParameters(s.template)
@@ -118,8 +114,8 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 		// The stack may send webhooks to receivers on this machine.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": site.URL,
 	}
-	s.Issuer, s.ownIssuer = s.given["Issuer"], hasIssuer && s.given["Issuer"] == ""
-	if s.ownIssuer {
+	s.Issuer, s.OwnIssuer = s.given["Issuer"], hasIssuer && s.given["Issuer"] == ""
+	if s.OwnIssuer {
 		s.Issuer = IssuerURL(site.Ports.Issuer)
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", site.Control+"/userinfo", Audience
 		own["ConsoleClientId"] = ConsoleClient
@@ -149,7 +145,7 @@ func (s *Stack) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.ownIssuer {
+	if s.OwnIssuer {
 		token, err := s.Token(ctx, Service, "ready", "", "")
 		if err != nil {
 			return err
@@ -160,7 +156,7 @@ func (s *Stack) probe(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the first request: %w", err)
 	}
-	refusesOwnToken := a.Status == http.StatusUnauthorized && s.ownIssuer
+	refusesOwnToken := a.Status == http.StatusUnauthorized && s.OwnIssuer
 	if a.Status >= http.StatusInternalServerError || refusesOwnToken {
 		return fmt.Errorf("the first request was answered %d: %s (logs: %s)", a.Status, a.Body, s.LogDir)
 	}

@@ -21,10 +21,7 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Getenv("FILE"), os.Getenv("BASE_URL"), os.Getenv("TOKEN_CMD")); err != nil {
-		fmt.Fprintln(os.Stderr, "make catalogue:", err)
-		os.Exit(1)
-	}
+	tools.Exit("make catalogue: ", run(context.Background(), os.Getenv("FILE"), os.Getenv("BASE_URL"), os.Getenv("TOKEN_CMD")))
 }
 
 func run(ctx context.Context, file, base, tokenCommand string) error {

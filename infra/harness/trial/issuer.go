@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
@@ -48,13 +49,9 @@ func token(dir, email, name string, now time.Time) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	block, _ := pem.Decode(text)
-	if block == nil || email == "" {
-		return "", errors.New("the key or EMAIL is missing")
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return "", err
+	key, err := jwt.ParseECPrivateKeyFromPEM(text)
+	if err != nil || email == "" {
+		return "", cmp.Or(err, errors.New("EMAIL is missing"))
 	}
 	subject := sha256.Sum256([]byte(email))
 	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{

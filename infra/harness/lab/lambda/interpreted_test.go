@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,21 @@ func TestNodeRunsAFunction(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("this machine has no node")
 	}
+	checkInterpreted(t, false, "testdata/node", "old.handler")
+}
+
+// TestAScriptThatStartsNodeIsResolved has a node on PATH as asdf makes it: it needs HOME, which a function does not get.
+func TestAScriptThatStartsNodeIsResolved(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("this machine has no node")
+	}
+	folder := t.TempDir()
+	script := "#!/bin/sh\n[ -n \"$HOME\" ] && exec '" + node + "' \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(folder, "node"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 	checkInterpreted(t, false, "testdata/node", "old.handler")
 }
 

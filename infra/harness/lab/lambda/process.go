@@ -234,18 +234,17 @@ var (
 // imports. The handler is file.export or module.function. The interpreter must be on this machine; any version of Python 3 is
 // accepted.
 func Interpreted(f Function, python bool, folder, handler string) (Function, error) {
-	path, err := exec.LookPath("node")
+	// node and python3 may be scripts that start the interpreter (as in asdf and pyenv), and need variables that a function does not get.
+	find := exec.Command("node", "-p", "process.execPath")
 	f.Args, f.Handler = []string{"--input-type=module", "--eval", nodeRuntime}, handler
 	if python {
-		// python3 may be a script that starts the interpreter (as in pyenv), and needs variables that a function does not get.
-		var out []byte
-		out, err = exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
-		path, f.Args = strings.TrimSpace(string(out)), []string{"-u", "-B", "-c", pythonRuntime}
+		find, f.Args = exec.Command("python3", "-c", "import sys; print(sys.executable)"), []string{"-u", "-B", "-c", pythonRuntime}
 	}
+	path, err := find.Output()
 	if err != nil {
 		return f, fmt.Errorf("this machine does not have the interpreter of the function: %w", err)
 	}
-	f.Path = path
+	f.Path = strings.TrimSpace(string(path))
 	f.Dir, err = filepath.Abs(folder)
 	return f, err
 }

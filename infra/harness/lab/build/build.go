@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -124,11 +125,11 @@ func place(from, to string) error {
 var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs", ".py"}
 
 // Fingerprint returns a hash of the paths, sizes and times of all source files in a folder and its subfolders. It skips hidden
-// folders and node_modules.
+// folders and node_modules, and what leads nowhere: a file that has just gone, or Emacs' link .#main.go while main.go is not saved.
 func Fingerprint(folder string) (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
-		if err != nil {
+		if err != nil && (path == folder || !errors.Is(err, os.ErrNotExist)) {
 			return err
 		}
 		if d.IsDir() && path != folder && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules") {
@@ -140,6 +141,8 @@ func Fingerprint(folder string) (string, error) {
 		info, err := os.Stat(path)
 		if err == nil {
 			_, err = fmt.Fprintln(sum, path, info.Size(), info.ModTime().UnixNano())
+		} else if errors.Is(err, os.ErrNotExist) {
+			err = nil
 		}
 		return err
 	})

@@ -77,6 +77,25 @@ func TestTheRootPackageIsBuilt(t *testing.T) {
 	}
 }
 
+// TestALinkThatLeadsNowhereIsNoSource makes the link that Emacs makes while a buffer is not saved.
+func TestALinkThatLeadsNowhereIsNoSource(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "main.go", printing("one"))
+	before, errBefore := build.Fingerprint(root)
+	errLink := os.Symlink("ann@machine.4711:1790000000", filepath.Join(root, ".#main.go"))
+	after, err := build.Fingerprint(root)
+	if err := errors.Join(errBefore, errLink, err); err != nil || after != before {
+		t.Errorf("%s and %s, %v", before, after, err)
+	}
+	if _, err := build.Fingerprint(filepath.Join(root, "none")); err == nil {
+		t.Error("a folder that is not there has a fingerprint")
+	}
+	write(t, root, "main.go", printing("three"))
+	if changed, err := build.Fingerprint(root); err != nil || changed == before {
+		t.Errorf("a changed file has the fingerprint of before, %v", err)
+	}
+}
+
 func write(t *testing.T, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, name)

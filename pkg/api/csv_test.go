@@ -38,7 +38,7 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 				return filepath.SkipDir
 			}
 			code := slices.Contains([]string{".go", ".ts", ".js", ".mjs", ".py", ".html"}, filepath.Ext(path))
-			if !code || strings.HasSuffix(path, "_test.go") {
+			if !code || strings.HasPrefix(d.Name(), ".") || strings.HasSuffix(path, "_test.go") {
 				return nil
 			}
 			text, err := os.ReadFile(path)

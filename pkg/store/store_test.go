@@ -186,7 +186,7 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 // DynamoDB's expressions, or an import of the SDK, belongs in pkg/table.
 func TestOnlyPackageTableWritesExpressions(t *testing.T) {
 	language := regexp.MustCompile(`attribute_(not_)?exists|if_not_exists|begins_with|\b(SET|REMOVE|ADD|BETWEEN) |size\(| AND `)
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("[^.]*.go")
 	if err != nil || len(files) < 20 { // the store has many more files
 		t.Fatalf("%d files, %v", len(files), err)
 	}

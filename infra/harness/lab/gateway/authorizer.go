@@ -122,7 +122,7 @@ func (x *exchange) callAuthorizer(auth translated.Authorizer) (verdict, error) {
 
 func parseVerdict(answer []byte) (verdict, error) {
 	var v verdict
-	if err := json.Unmarshal(answer, &v); err != nil {
+	if err := decode(answer, &v); err != nil {
 		return v, &malformedVerdictError{err.Error()}
 	}
 	if v.PrincipalID == "" || len(v.PolicyDocument.Statement) == 0 {
@@ -138,7 +138,7 @@ func parseVerdict(answer []byte) (verdict, error) {
 	for name, value := range v.Context {
 		switch value := value.(type) {
 		case string:
-		case bool, float64: // the function gets these as text
+		case bool, json.Number: // the function gets these as text
 			v.Context[name] = fmt.Sprint(value)
 		default:
 			return v, &malformedVerdictError{"context." + name + " is not a text, a number or a boolean"}

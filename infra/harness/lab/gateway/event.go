@@ -199,6 +199,7 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 	var a proxyAnswer
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
+	decoder.UseNumber()
 	if err := decoder.Decode(&a); err != nil {
 		return err
 	}
@@ -246,12 +247,19 @@ func statusOf(code json.Number) (int, error) {
 	return int(n), nil
 }
 
+// decode is json.Unmarshal, but in an any each number keeps its digits: AWS passes on 1790000000, not 1.79e+09.
+func decode(raw []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return cmp.Or(json.Unmarshal(raw, new(json.RawMessage)), decoder.Decode(into))
+}
+
 // singles returns the headers of a function's answer that have one value each.
 func singles(all map[string]any) (http.Header, error) {
 	headers := make(http.Header)
 	for name, value := range all {
 		switch value.(type) {
-		case string, bool, float64:
+		case string, bool, json.Number:
 			add(headers, name, fmt.Sprint(value))
 		default:
 			return nil, fmt.Errorf("header %s is not a text", name)

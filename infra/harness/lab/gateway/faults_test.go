@@ -96,18 +96,18 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 	}
 }
 
-// TestFunctionsHeadersAreRemapped has headers that the gateway renames, a header in both maps, and a base64 body that the gateway
+// TestFunctionsHeadersAreRemapped has headers that the gateway renames, a header in both maps, a large number, and a base64 body that the gateway
 // does not decode.
 func TestFunctionsHeadersAreRemapped(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	f.answer["Open"] = func(map[string]any) (any, error) {
-		return `{"statusCode":"201","headers":{"WWW-Authenticate":"Bearer","server":"x","X-A":"1","Transfer-Encoding":"chunked","Content-Length":"9999"},"multiValueHeaders":{"Set-Cookie":["a","b"],"X-A":["2","3"]},"body":"YQ==","isBase64Encoded":true}`, nil
+		return `{"statusCode":"201","headers":{"WWW-Authenticate":"Bearer","server":"x","X-A":"1","Transfer-Encoding":"chunked","Content-Length":"9999","X-N":1790000000,"X-T":true},"multiValueHeaders":{"Set-Cookie":["a","b"],"X-A":["2","3"]},"body":"YQ==","isBase64Encoded":true}`, nil
 	}
 	res, body := do(t, "POST", s.URL+"/open", "")
 	if res.StatusCode != 201 || body != "YQ==" {
 		t.Errorf("%s %q", res.Status, body)
 	}
-	want := map[string][]string{"Www-Authenticate": nil, "X-Amzn-Remapped-Www-Authenticate": {"Bearer"}, "X-Amzn-Remapped-Server": {"x"}, "Set-Cookie": {"a", "b"}, "X-A": {"2", "3", "1"}}
+	want := map[string][]string{"Www-Authenticate": nil, "X-Amzn-Remapped-Www-Authenticate": {"Bearer"}, "X-Amzn-Remapped-Server": {"x"}, "Set-Cookie": {"a", "b"}, "X-A": {"2", "3", "1"}, "X-N": {"1790000000"}, "X-T": {"true"}}
 	for name, values := range want {
 		if !reflect.DeepEqual(res.Header[name], values) {
 			t.Errorf("%s: %v, want %v", name, res.Header[name], values)

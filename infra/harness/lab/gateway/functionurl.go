@@ -130,7 +130,7 @@ func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
 	_ = json.Unmarshal(raw, &a.Body) // a JSON text is sent without its quotes
 	if _, isFormatted := members["statusCode"]; isFormatted {
 		a = urlAnswer{}
-		errJSON = json.Unmarshal(raw, &a)
+		errJSON = decode(raw, &a)
 	}
 	status, errStatus := statusOf(a.StatusCode)
 	headers, errHeaders := singles(a.Headers) // Lambda renames and drops the same headers as API Gateway

@@ -86,9 +86,9 @@ func TestAFunctionURLSendsTheFunctionsAnswer(t *testing.T) {
 		headers map[string][]string
 	}{
 		"formatted": {
-			`{"statusCode":401,"headers":{"content-type":"text/plain","X-N":3,"WWW-Authenticate":"Basic"},"cookies":["a=1; Path=/","b=2"],"body":"no","isBase64Encoded":false}`,
+			`{"statusCode":401,"headers":{"content-type":"text/plain","X-N":1790000000,"WWW-Authenticate":"Basic"},"cookies":["a=1; Path=/","b=2"],"body":"no","isBase64Encoded":false}`,
 			401, "no", map[string][]string{
-				"Content-Type": {"text/plain"}, "X-N": {"3"}, "Set-Cookie": {"a=1; Path=/", "b=2"}, "Www-Authenticate": nil, "X-Amzn-Remapped-Www-Authenticate": {"Basic"},
+				"Content-Type": {"text/plain"}, "X-N": {"1790000000"}, "Set-Cookie": {"a=1; Path=/", "b=2"}, "Www-Authenticate": nil, "X-Amzn-Remapped-Www-Authenticate": {"Basic"},
 			},
 		},
 		"encoded":                {`{"statusCode":200,"body":"Yf8=","isBase64Encoded":true}`, 200, "a\xff", map[string][]string{"Content-Type": {"application/json"}}},

@@ -94,7 +94,7 @@ func testAPI() *translated.API {
 
 func newFunctions() *functions {
 	return &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){
-		"Pets": ok, "New": ok, "Open": ok, "Auth": policyOf("Allow", map[string]any{"kind": "user", "n": 1.0}),
+		"Pets": ok, "New": ok, "Open": ok, "Auth": policyOf("Allow", map[string]any{"kind": "user", "n": 1790000000}),
 	}}
 }
 
@@ -167,7 +167,7 @@ func TestTheGatewaySendsEventsInFormatOne(t *testing.T) {
 	if c["extendedRequestId"] != res.Header.Get("X-Amz-Apigw-Id") || c["stage"] != "live" || c["path"] != "/live/v1/pets/a%2Fb/tags/k1" || c["resourcePath"] != want["resource"] {
 		t.Errorf("request context %v", c)
 	}
-	if a := c["authorizer"].(map[string]any); a["kind"] != "user" || a["n"] != "1" || a["principalId"] != "someone" {
+	if a := c["authorizer"].(map[string]any); a["kind"] != "user" || a["n"] != "1790000000" || a["principalId"] != "someone" {
 		t.Errorf("authorizer's context %v", a)
 	}
 	if ip := c["identity"].(map[string]any)["sourceIp"]; ip != "127.0.0.1" {

@@ -8,9 +8,14 @@ import (
 	"syscall"
 )
 
-// Main runs a command, whose context ends at a Ctrl-C or SIGTERM. An error ends the program as Exit does.
+// Main runs a command, whose context ends at a Ctrl-C, SIGTERM, or when the terminal is closed (SIGHUP, except under nohup). A Ctrl-C
+// counts also for a program that a shell started with &, which ignores it at first. An error ends the program as Exit does.
 func Main(prefix string, run func(context.Context) error) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	Exit(prefix, run(ctx))
 }

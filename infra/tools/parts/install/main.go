@@ -4,13 +4,14 @@ package main
 
 import (
 	"context"
-	"os"
 
+	"latchkey/infra/tools"
 	"latchkey/infra/tools/parts"
 )
 
 func main() {
-	if parts.Install(context.Background()) != nil {
-		os.Exit(1)
-	}
+	tools.Main("", func(ctx context.Context) error {
+		_ = parts.Install(ctx)
+		return nil
+	})
 }

@@ -18,7 +18,7 @@ func VirtualEnv(ctx context.Context, name, requirements string, say Progress) (s
 // package-lock.json. It installs them if needed. Without Node the error is a *MissingError.
 func NodeModules(ctx context.Context, name, manifest, lockfile string, say Progress) (string, error) {
 	return install(ctx, tool{
-		name: name, recipe: []string{manifest, lockfile}, missing: missingNode,
+		name: name, recipe: []string{manifest, lockfile, platform}, missing: missingNode,
 		build: func(ctx context.Context, dir string) error {
 			err := errors.Join(
 				os.WriteFile(filepath.Join(dir, "package.json"), []byte(manifest), 0o644),

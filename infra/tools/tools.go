@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 )
@@ -26,6 +27,9 @@ var (
 const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 const leastJava = 17
+
+// platform is in the recipe of what works on one platform only: one clone may be used on a machine and in a container.
+const platform = runtime.GOOS + "/" + runtime.GOARCH
 
 // maxOutput is the maximum number of bytes of a program's output in an error.
 const maxOutput = 4000
@@ -74,29 +78,38 @@ func missingJava() (programs []string) {
 	return nil
 }
 
-// missingPython also checks for ensurepip, which venv needs. On Debian ensurepip is in another package (python3-venv).
 func missingPython() []string {
+	_, lacks := python()
+	return lacks
+}
+
+// python returns what a virtual environment needs to stay the same: the version of python3, and its path without links. lacks names
+// what this machine lacks. On Debian ensurepip, which venv needs, is in another package (python3-venv).
+func python() (interpreter string, lacks []string) {
 	if _, err := exec.LookPath("python3"); err != nil {
-		return []string{"python3 (Python 3.10 or later, with venv)"}
+		return "", []string{"python3 (Python 3.10 or later, with venv)"}
 	}
-	out, err := exec.Command("python3", "-c", "import ensurepip, venv, sys; assert sys.version_info >= (3, 10), sys.version").CombinedOutput()
+	const program = "import ensurepip, os, sys, venv; assert sys.version_info >= (3, 10), sys.version; print(sys.version_info[:2], os.path.realpath(sys.executable))"
+	interpreter, err := Output(context.Background(), "", nil, "python3", "-c", program)
 	if err != nil {
-		return []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); this python3 printed: " + Tail(out)}
+		return "", []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); this python3 printed: " + err.Error()}
 	}
-	return nil
+	return interpreter, nil
 }
 
 // JavaProgram returns a folder with the jars that a pom names, and the compiled class of a source file that starts them.
-// source is the file's name. It installs the folder if needed. Without Java or Maven the error is a *MissingError.
+// source is the file's name. It installs the folder if needed. The class runs on every Java that the stack accepts. Without Java or
+// Maven the error is a *MissingError.
 func JavaProgram(ctx context.Context, name, pom, source, sourceText string, say Progress) (string, error) {
+	release := strconv.Itoa(leastJava)
 	return install(ctx, tool{
-		name: name, recipe: []string{pom, sourceText, mavenCopy}, missing: missingJava,
+		name: name, recipe: []string{pom, sourceText, mavenCopy, release}, missing: missingJava,
 		build: func(ctx context.Context, dir string) error {
 			sourcePath := filepath.Join(dir, source)
 			if err := errors.Join(os.WriteFile(sourcePath, []byte(sourceText), 0o644), copyJars(ctx, dir, pom)); err != nil {
 				return err
 			}
-			return Run(ctx, dir, "javac", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
+			return Run(ctx, dir, "javac", "-J-XX:TieredStopAtLevel=1", "--release", release, "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
 		},
 	}, say)
 }
@@ -128,10 +141,15 @@ const keepBytecode = "import sys; sys.dont_write_bytecode = False\n"
 
 // program returns the path of a program in a virtual environment, and installs the environment if needed. requirements lists every
 // package, dependencies included, with its version and its hashes. The SAM CLI and the local stack need different versions of the
-// same packages, so each has its own environment.
+// same packages, so each has its own environment. It works only with the interpreter that made it, and at its own path.
 func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
+	interpreter, lacks := python()
+	tools, err := Dir()
+	if err != nil {
+		return "", err
+	}
 	dir, err := install(ctx, tool{
-		name: env, recipe: []string{requirements, keepBytecode}, missing: missingPython,
+		name: env, recipe: []string{requirements, keepBytecode, interpreter, platform, tools}, missing: func() []string { return lacks },
 		build: func(ctx context.Context, dir string) error { return virtualEnv(ctx, dir, requirements) },
 	}, say)
 	return filepath.Join(dir, "bin", name), err

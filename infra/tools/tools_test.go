@@ -74,6 +74,66 @@ func TestDirResolvesTheLinkToTheTools(t *testing.T) {
 	}
 }
 
+// fakes makes the working directory a repository, and writes scripts that run in place of programs.
+func fakes(t *testing.T, scripts map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	t.Chdir(dir)
+	err := errors.Join(os.WriteFile("samconfig.toml", nil, 0o600), os.Mkdir("bin", 0o700))
+	for name, script := range scripts {
+		err = errors.Join(err, os.WriteFile("bin/"+name, []byte("#!/bin/sh\n"+script), 0o700))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+	return dir
+}
+
+// TestAVirtualEnvironmentIsOfOneInterpreterAndPath has a python3 that says that it is the interpreter in INTERPRETER.
+func TestAVirtualEnvironmentIsOfOneInterpreterAndPath(t *testing.T) {
+	dir := fakes(t, map[string]string{"python3": `case "$1 $2" in
+"-m venv") mkdir -p "$3/lib/python3/site-packages" ;;
+"-c import ensurepip"*) echo "$INTERPRETER" ;;
+esac
+`})
+	for _, step := range []struct {
+		name, interpreter string
+		change            func() error
+		installs          bool
+	}{
+		{"the first use", "(3, 11) /usr/bin/python3.11", nil, true},
+		{"the second use", "(3, 11) /usr/bin/python3.11", nil, false},
+		{"another version", "(3, 12) /usr/bin/python3.12", nil, true},
+		{"another path", "(3, 12) /usr/local/bin/python3.12", nil, true},
+		{"a moved clone", "(3, 12) /usr/local/bin/python3.12", func() error {
+			t.Setenv("PATH", filepath.Join(dir+"-moved", "bin")+":"+os.Getenv("PATH"))
+			return os.Rename(dir, dir+"-moved")
+		}, true},
+	} {
+		t.Setenv("INTERPRETER", step.interpreter)
+		if step.change != nil {
+			if err := step.change(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		said := ""
+		_, err := program(t.Context(), "sam", "requirements", "sam", func(line string) { said += line })
+		if installs := strings.Contains(said, "installing sam"); err != nil || installs != step.installs {
+			t.Errorf("%s: it said %q, %v", step.name, said, err)
+		}
+	}
+}
+
+// TestAJavaProgramRunsOnTheLeastJava has a newer Java, whose javac prints its arguments and fails.
+func TestAJavaProgramRunsOnTheLeastJava(t *testing.T) {
+	fakes(t, map[string]string{"java": `echo 'openjdk version "25"'`, "mvn": "", "javac": `echo "$*"; exit 1`})
+	_, err := JavaProgram(t.Context(), "program", "pom", "Program.java", "source", func(string) {})
+	if err == nil || !strings.Contains(err.Error(), " --release 17 ") {
+		t.Error(err)
+	}
+}
+
 // TestAFreePortIsFreeWhileProcessesStart listens on free ports while other goroutines start processes, which get a copy of
 // each open socket.
 func TestAFreePortIsFreeWhileProcessesStart(t *testing.T) {

@@ -59,7 +59,7 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 		return nil, err
 	}
 	if s.arn = described.Table.LatestStreamArn; s.arn == "" {
-		return nil, fmt.Errorf("table %s was made without a stream (make stack DO=clean-data deletes it)", o.Source.Table)
+		return nil, fmt.Errorf("table %s has no stream: the template must give it a StreamSpecification", o.Source.Table)
 	}
 	var err error
 	s.points, err = openCheckpoints(filepath.Join(o.Dir, o.Source.Name+".json"), s.arn)

@@ -168,7 +168,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 		fmt.Printf("The issuer %s cannot be reached. Until it answers, the API answers 503 to every token (%v)\n", s.Issuer, err)
 	}
 	if isDemo {
-		if err := fill(ctx, s); err != nil {
+		if err := fill(ctx, s, o.port); err != nil {
 			return errors.Join(err, s.Close())
 		}
 	}
@@ -187,11 +187,11 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 }
 
 // fill fills the stack with the demo's data, and prints the email addresses to sign in with.
-func fill(ctx context.Context, s *stack.Stack) error {
+func fill(ctx context.Context, s *stack.Stack, port int) error {
 	begun := time.Now()
 	people, err := demo.Fill(ctx, s)
 	if err != nil {
-		return fmt.Errorf("the demo's data: %w (make stack DO=clean-data deletes the present data)", err)
+		return fmt.Errorf("the demo's data: %w (make stack DO=clean-data PORT=%d deletes the present data)", err, port)
 	}
 	fmt.Printf("The demo's data is ready, after %.1f s. Sign in to the console as one of:\n  %s\n", time.Since(begun).Seconds(), strings.Join(people, "\n  "))
 	return nil

@@ -3,7 +3,6 @@
 package demo
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -57,22 +56,22 @@ type endpoint struct {
 	Status, From, To int
 }
 
-// demo writes the data. err is the first error; later steps may fail because of it.
+// demo writes the data. The first error ends the context of all later steps.
 type demo struct {
 	store      *store.Store
 	issuer     string
 	begun, now time.Time  // now is the time of the store's clock; see ago
 	endpoints  []endpoint // the endpoints of all customers until now
-	err        error
+	stop       context.CancelCauseFunc
 }
 
-const day = 24 * time.Hour
+const day, firstPlan = 24 * time.Hour, "starter" // a customer has this plan until the last write
 
 // billing is the service of the local stack.
 var billing = store.Actor{Service: "billing", WhileSuspended: true}
 
 // Fill fills a stack that runs its own issuer, unless the stack has the data already. It also writes the example catalogue. It returns
-// a line for each customer: the email address to sign in with, and the things to see.
+// a line for each customer: the email address to sign in with, and the things to see. After a Fill that was cut short, it fails.
 func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -88,9 +87,12 @@ func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 	}
 	d := &demo{store: store.New(backing.NewDynamoDBClient(s.DataPlane.DynamoDB), s.TableName), issuer: s.Issuer, begun: time.Now()}
 	d.store.Now = func() time.Time { return d.now }
-	if _, isThere, err := d.store.OrgByExternalID(ctx, billing, all[len(all)-1].ExternalID); err != nil || isThere {
+	last, isThere, err := d.store.OrgByExternalID(ctx, billing, all[len(all)-1].ExternalID)
+	if err != nil || isThere && last.State.Plan != firstPlan {
 		return people, err
 	}
+	ctx, d.stop = context.WithCancelCause(ctx)
+	defer d.stop(nil)
 	s.SkipStreams(true) // otherwise the stack would send webhooks for the past events
 	defer s.SkipStreams(false)
 	defer slog.SetLogLoggerLevel(slog.SetLogLoggerLevel(slog.LevelWarn)) // this hides the log lines of metrics
@@ -98,10 +100,14 @@ func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 	for _, c := range all {
 		d.add(ctx, c)
 	}
-	return people, d.err
+	return people, context.Cause(ctx)
 }
 
-func (d *demo) check(err error) { d.err = cmp.Or(d.err, err) }
+func (d *demo) check(err error) {
+	if err != nil {
+		d.stop(err)
+	}
+}
 
 // ago sets the clock to some hours ago, and returns a context for the calls at that time.
 func (d *demo) ago(ctx context.Context, hours int) context.Context {
@@ -119,7 +125,7 @@ func (d *demo) add(ctx context.Context, c customer) {
 			admins = append(admins, store.Actor{User: user, May: []org.Role{org.Admin}})
 		}
 	}
-	wanted := store.NewOrg{Name: c.Name, ExternalID: c.ExternalID, Plan: "starter", Allowance: c.Allowance}
+	wanted := store.NewOrg{Name: c.Name, ExternalID: c.ExternalID, Plan: firstPlan, Allowance: c.Allowance}
 	wanted.Admin = &store.Enrolled{Issuer: d.issuer, Subject: c.People[0].Email}
 	made, err := d.store.CreateOrgAs(d.ago(ctx, 840), billing, wanted, store.Once[store.Org]{})
 	d.check(err)
@@ -133,10 +139,10 @@ func (d *demo) add(ctx context.Context, c customer) {
 		d.addKey(ctx, c, o, i, admins[i%len(admins)])
 	}
 	d.use(ctx, limit.Owner{Org: o}, today)
-	_, err = d.store.ChangeOrg(d.ago(ctx, 150), billing, o, store.OrgChange{Plan: &c.Plan})
-	d.check(err)
 	isSuspended, claim := c.Suspended != "", principal.Claim{Operator: "lena.fischer@owner.example", Reason: c.Suspended}
 	_, err = d.store.ChangeOrg(principal.WithClaim(d.ago(ctx, 1), claim), billing, o, store.OrgChange{Suspended: &isSuspended})
+	d.check(err)
+	_, err = d.store.ChangeOrg(d.ago(ctx, 150), billing, o, store.OrgChange{Plan: &c.Plan})
 	d.check(err)
 }
 
@@ -192,7 +198,7 @@ func (d *demo) send(ctx context.Context, c customer, o id.Org, by id.Key) {
 	}
 	deliver := &pipeline.Deliver{Store: d.store, Queue: d, Signer: d, Post: d}
 	var all []store.Delivery
-	for hour := 23; hour > 0 && c.Endpoints != nil && d.err == nil; hour-- {
+	for hour := 23; hour > 0 && c.Endpoints != nil && ctx.Err() == nil; hour-- {
 		at := d.ago(ctx, hour)
 		var invoices []store.Publication
 		for i := range 1 + hour*hour%7%3 {

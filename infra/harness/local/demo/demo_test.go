@@ -1,17 +1,25 @@
 package demo_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"latchkey/infra/harness/lab"
 	"latchkey/infra/harness/local/demo"
 	"latchkey/infra/harness/local/stack"
 	"latchkey/pkg/fetch"
+	"latchkey/pkg/store/storetest"
 )
 
 // shown has the members of answers that the test reads.
@@ -123,5 +131,37 @@ func TestTheDemoHasItsPromisedData(t *testing.T) {
 	slices.Sort(actors)
 	if actors = slices.Compact(actors); !slices.Equal(actors, []string{"api_key", "service", "user"}) {
 		t.Errorf("the actors: %q", actors)
+	}
+}
+
+// TestADemoThatWasCutShortIsNeverReady makes one call to the database fail after the org of a customer is made.
+func TestADemoThatWasCutShortIsNeverReady(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Harbor Analytics", "Bluebird Clinics"} { // the second and the last customer
+		table := storetest.New(t)
+		database, err := url.Parse(*table.DB.Options().BaseEndpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var isMade, hasFailed atomic.Bool
+		pass := httputil.NewSingleHostReverseProxy(database)
+		calls := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if isMade.Load() && hasFailed.CompareAndSwap(false, true) {
+				http.Error(w, `{"__type":"ValidationException"}`, http.StatusBadRequest)
+				return
+			}
+			isMade.CompareAndSwap(false, bytes.Contains(body, []byte(name)))
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			pass.ServeHTTP(w, r)
+		}))
+		defer calls.Close()
+		services := &lab.Services{DataPlane: lab.Endpoints{DynamoDB: calls.URL}}
+		s := &stack.Stack{Stack: &lab.Stack{Services: services}, TableName: table.Name, Issuer: "https://issuer.example"}
+		for run := range 2 {
+			if _, err := demo.Fill(t.Context(), s); err == nil {
+				t.Errorf("%s: run %d is ready", name, run)
+			}
+		}
 	}
 }

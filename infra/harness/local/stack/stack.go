@@ -68,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
 	}
 	if s.Stack, err = lab.Start(ctx, o); errors.Is(err, backing.ErrOtherTable) {
-		return nil, fmt.Errorf("%w (make stack DO=clean-data deletes the data of that table)", err)
+		return nil, fmt.Errorf("%w (make stack DO=clean-data PORT=%d deletes the data of that table)", err, o.Port)
 	} else if err != nil {
 		return nil, err
 	}

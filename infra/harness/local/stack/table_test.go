@@ -2,6 +2,7 @@ package stack_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -10,13 +11,18 @@ import (
 	"testing"
 
 	"latchkey/infra/harness/local/stack"
+	"latchkey/infra/tools"
 )
 
 const toy = "../../lab/testdata/template.yaml" // a small template, which starts faster than Latchkey's
 
 // TestTheErrorForAnotherTableNamesTheRemedy starts a stack on the data of a stack with another sort key.
 func TestTheErrorForAnotherTableNamesTheRemedy(t *testing.T) {
-	o := stack.Options{Template: toy, Dir: t.TempDir()}
+	port, err := tools.FreePorts(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := stack.Options{Template: toy, Dir: t.TempDir(), Port: port}
 	s, err := stack.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +48,7 @@ func TestTheErrorForAnotherTableNamesTheRemedy(t *testing.T) {
 	if err := os.WriteFile(o.Template, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := stack.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
+	if s, err := stack.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("make stack DO=clean-data PORT=%d ", port)) {
 		t.Errorf("a table of another template: %v", err)
 		if err == nil {
 			_ = s.Close()

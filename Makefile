@@ -24,7 +24,7 @@ CONSUMER_PARAMETERS ?=
 export BASE_URL TOKEN_CMD STACK
 
 # Recipes read these from the environment, so that a quote in a name is only a quote.
-export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
+export EMAIL NAME SUB KIND FUNCTION FILE PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
 # ctl, tests and linters compile with the flags of the functions, so that all share Go's build cache. exec replaces the shell by ctl,
 # which then gets SIGTERM; "go run" would not pass it on. The harness is a separate module.
@@ -32,8 +32,8 @@ BIN = .local/bin
 HARNESS = infra/harness
 IN_HARNESS = $(AS_DEPLOYED) go -C $(HARNESS)
 AS_DEPLOYED = CGO_ENABLED=0 GOFLAGS='-trimpath -tags=lambda.norpc -ldflags=-s'
-BUILD_CTL = mkdir -p $(BIN) && $(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/$(BIN)/ ./local/ctl
-CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
+TO_BIN = build -buildvcs=false -o ../../$(BIN)/
+CTL = mkdir -p $(BIN) && $(IN_HARNESS) $(TO_BIN) ./local/ctl && exec $(BIN)/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo token receiver catalogue stack sam test test-load test-packages t e2e fuzz load smoke hammer walk pictures prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
@@ -78,7 +78,7 @@ receiver: ## a webhook receiver, which prints what it verified
 #? BASE_URL= TOKEN_CMD= of the deployment, for a service with the right catalogue.write
 catalogue: export KIND = service
 catalogue: ## checks your scopes and event types, and puts them
-	@FILE='$(abspath $(FILE))' $(IN_HARNESS) run ./catalogue
+	@mkdir -p $(BIN) && $(IN_HARNESS) $(TO_BIN) ./catalogue && exec $(BIN)/catalogue
 
 #? DO=stop-db, start-db, pause-db, resume-db
 #? DO=stop-kms, start-kms (without keys)
@@ -250,7 +250,7 @@ deploy: ## deploys to AWS, and proves it
 #? LOCAL=1 a rehearsal on this machine; KILLS=number of trials killed before
 trial: ## deploys to AWS, tests what only AWS can show, and removes it all
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy && \
-	$(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/$(BIN)/ ./trial && $(BIN)/trial
+	$(IN_HARNESS) $(TO_BIN) ./trial && $(BIN)/trial
 
 #? STACK= REGION=
 #? YES=1 asks nothing

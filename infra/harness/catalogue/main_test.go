@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -54,6 +55,28 @@ func TestTheCatalogueIsSentWithTheTokenOfTheCommand(t *testing.T) {
 	got = ""
 	if err := run(t.Context(), file, api.URL, "exit 1"); err == nil || got != "" {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestTheRecipeUsesTheFolderOfTheMakefile has a file in a folder whose name has a blank. The default TOKEN_CMD calls make, so it needs
+// the folder with the Makefile.
+func TestTheRecipeUsesTheFolderOfTheMakefile(t *testing.T) {
+	got := ""
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header.Get("Authorization")
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer api.Close()
+	file := filepath.Join(t.TempDir(), "my catalogue.json")
+	if err := os.WriteFile(file, []byte(`{"events":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{file, "infra/examples/catalogue.json"} {
+		recipe := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "catalogue", "FILE="+file, "BASE_URL="+api.URL, "TOKEN_CMD=ls Makefile")
+		recipe.Dir = "../../.."
+		if out, err := recipe.CombinedOutput(); err != nil || got != "Bearer Makefile" {
+			t.Errorf("%s: the token was %q; %v: %s", file, got, err, out)
+		}
 	}
 }
 

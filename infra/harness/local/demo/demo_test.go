@@ -156,8 +156,8 @@ func TestADemoThatWasCutShortIsNeverReady(t *testing.T) {
 			pass.ServeHTTP(w, r)
 		}))
 		defer calls.Close()
-		services := &lab.Services{DataPlane: lab.Endpoints{DynamoDB: calls.URL}}
-		s := &stack.Stack{Stack: &lab.Stack{Services: services}, TableName: table.Name, Issuer: "https://issuer.example"}
+		parts := &lab.Stack{DataPlane: lab.Endpoints{DynamoDB: calls.URL}}
+		s := &stack.Stack{Stack: parts, TableName: table.Name, Issuer: "https://issuer.example"}
 		for run := range 2 {
 			if _, err := demo.Fill(t.Context(), s); err == nil {
 				t.Errorf("%s: run %d is ready", name, run)

@@ -14,38 +14,46 @@ import (
 	"latchkey/infra/tools"
 )
 
-// SAM runs functions of the runtime provided.al2023 in this image.
+// SAM runs functions of the runtime provided.al2023 in this image. The stand-in has a name of its own: under the published name, it
+// would be in the way of the published image, for other projects too.
 const (
 	image       = "public.ecr.aws/lambda/provided:al2023-" // the architecture follows
+	substitute  = "latchkey/stand-in:provided-"            // the architecture follows
 	pullTimeout = time.Minute
 	busybox     = "/bin/busybox"
 )
 
-// ensureImage makes sure that this machine has the image. It pulls the published image. If that fails, it makes an image with only
-// busybox; SAM adds its runtime emulator to it.
-func ensureImage(ctx context.Context, progress tools.Progress) error {
-	name := image + tools.Architecture(runtime.GOARCH)
-	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {
-		return nil
+// ensureImage makes sure that this machine has an image for the functions. It pulls the published image. If that fails, it makes a
+// stand-in with only busybox, to which SAM adds its runtime emulator, and returns the arguments of sam local that name the stand-in.
+func ensureImage(ctx context.Context, progress tools.Progress) (arguments []string, err error) {
+	isHere := func(name string) bool {
+		return exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil
 	}
-	progress("pulling " + name)
+	published, standIn := image+tools.Architecture(runtime.GOARCH), substitute+tools.Architecture(runtime.GOARCH)
+	if isHere(published) {
+		return nil, nil
+	}
+	progress("pulling " + published)
 	pull, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
-	errPull := exec.CommandContext(pull, "docker", "pull", "-q", name).Run()
+	errPull := exec.CommandContext(pull, "docker", "pull", "-q", published).Run()
 	if errPull == nil {
-		return nil
+		return nil, nil
 	}
-	progress("the image cannot be pulled; making a stand-in of busybox")
+	progress("the image cannot be pulled; using a stand-in of busybox")
+	if isHere(standIn) {
+		return []string{"--invoke-image", standIn}, nil
+	}
 	layer, err := busyboxLayer()
 	if err != nil {
-		return fmt.Errorf("the image %s cannot be pulled (%w), and a stand-in needs a static %s (Debian: busybox-static): %w", name, errPull, busybox, err)
+		return nil, fmt.Errorf("the image %s cannot be pulled (%w), and a stand-in needs a static %s (Debian: busybox-static): %w", published, errPull, busybox, err)
 	}
-	load := exec.CommandContext(ctx, "docker", "import", "-c", "ENV PATH=/bin", "-c", "WORKDIR /var/task", "-", name)
+	load := exec.CommandContext(ctx, "docker", "import", "-c", "ENV PATH=/bin", "-c", "WORKDIR /var/task", "-", standIn)
 	load.Stdin = bytes.NewReader(layer)
 	if out, err := load.CombinedOutput(); err != nil {
-		return fmt.Errorf("docker import: %w\n%s", err, out)
+		return nil, fmt.Errorf("docker import: %w\n%s", err, out)
 	}
-	return nil
+	return []string{"--invoke-image", standIn}, nil
 }
 
 // busyboxLayer returns a root file system as a tar: busybox under the names of the programs that SAM's layer calls,

@@ -48,6 +48,7 @@ type SAM struct {
 	Done  chan struct{} // closed when sam local has ended
 
 	root     string
+	image    []string // see ensureImage
 	cmd      *exec.Cmd
 	logPath  string
 	services *httptest.Server // passes calls on to the local stack's services
@@ -64,10 +65,10 @@ func Start(ctx context.Context, port int, progress tools.Progress) (*SAM, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := ensureImage(ctx, progress); err != nil {
+	s := &SAM{Done: make(chan struct{})}
+	if s.image, err = ensureImage(ctx, progress); err != nil {
 		return nil, err
 	}
-	s := &SAM{Done: make(chan struct{})}
 	if err := s.start(ctx, cli, port, progress); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -140,8 +141,8 @@ func (s *SAM) serve(cli, template string, port int) error {
 		"local", "start-api", "--template-file", template, "--host", "127.0.0.1", "--port", strconv.Itoa(port),
 		"--config-file", s.config(), "--config-env", "local",
 		"--skip-pull-image", "--warm-containers", "LAZY", "--add-host", host + ":host-gateway", "--env-vars", vars,
-		"--parameter-overrides",
 	}
+	args = append(append(args, s.image...), "--parameter-overrides")
 	for name, value := range map[string]string{
 		"Issuer": s.Stack.Issuer, "Audience": stack.Audience, "JwksUrl": fromContainer(s.Stack.Issuer) + "/jwks", "UserinfoUrl": fromContainer(s.Stack.Control) + "/userinfo",
 		"AwsEndpoint": fromContainer(s.services.URL), "Architecture": tools.Architecture(runtime.GOARCH), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),

@@ -24,7 +24,7 @@ CONSUMER_PARAMETERS ?=
 export BASE_URL TOKEN_CMD STACK
 
 # Recipes read these from the environment, so that a quote in a name is only a quote.
-export EMAIL NAME SUB KIND FUNCTION FILE PARAMETERS CONSUMER CONSUMER_PARAMETERS
+export EMAIL NAME SUB KIND FUNCTION FILE SHOTS PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
 # ctl, tests and linters compile with the flags of the functions, so that all share Go's build cache. exec replaces the shell by ctl,
 # which then gets SIGTERM; "go run" would not pass it on. The harness is a separate module.
@@ -95,16 +95,16 @@ sam: ## the same functions under sam local start-api, with a Docker engine
 # No result comes from Go's test cache, which does not see the files that a test compiles or that another program reads. gotestsum
 # shows each failure, and at the end each skip with its reason. `make lint` vets. The packages that wait longest, mostly for the
 # database, come first. The end-to-end tests measure times, so they run alone at the end. The test under load waits two thirds of its
-# time, so the other packages run at the same time, with a lower priority.
+# time, so the other packages run at the same time, with a lower priority. MINUTE has quotes for the shell and for go, which splits it.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline latchkey/pkg/api latchkey/pkg/pipeline/outbound
 PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/docs/exercises ./infra/examples/vectors/libraries),$(shell go list ./...))
 HARNESS_PACKAGES = $(filter-out $(shell go -C $(HARNESS) list ./e2e ./e2e/prove),$(shell go -C $(HARNESS) list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
-TOOLS = tool -modfile=$(CURDIR)/infra/tools/$(1)/tools.mod
+TOOLS = tool -modfile='$(CURDIR)/infra/tools/$(1)/tools.mod'
 GOTESTSUM = $(call TOOLS,test) gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 GO_TEST = $(ALONE) $(AS_DEPLOYED) go $(GOTESTSUM)
 HARNESS_TEST = $(ALONE) $(IN_HARNESS) $(GOTESTSUM)
-MINUTE = -exec '$(CURDIR)/infra/tools/test/minute'
+MINUTE = -exec "'$(CURDIR)/infra/tools/test/minute'"
 UNDER_LOAD = TestWebhooksUnderLoad
 
 test: ## everything: unit, store, API, template, end to end, on SAM local
@@ -166,7 +166,7 @@ hammer: ## processes that share the limits of keys never pass them
 #? SHOTS=a folder for pictures of each page
 #? needs Debian's packages chromium and fonts-dejavu-core, and Node; checks types and accessibility too
 walk: ## people walk through the console in Chromium
-	@$(IN_HARNESS) run ./e2e/walk -shots '$(abspath $(SHOTS))'
+	@$(IN_HARNESS) run ./e2e/walk -shots "$$SHOTS"
 
 #? needs what walk needs
 pictures: ## takes the pictures of the documents again, from the demo's data
@@ -221,7 +221,7 @@ lint-modules:
 # A workspace has both modules, so code of the product that only the harness calls counts as used. It is in its own folder, where
 # no copy of the repository finds it.
 lint-unused:
-	@export GOWORK=$(CURDIR)/.local/lint/go.work && rm -rf .local/lint && mkdir -p .local/lint && deadcode=$$(GOWORK=off go $(LINTER) -n deadcode) && \
+	@export GOWORK='$(CURDIR)/.local/lint/go.work' && rm -rf .local/lint && mkdir -p .local/lint && deadcode=$$(GOWORK=off go $(LINTER) -n deadcode) && \
 	go work init . $(HARNESS) 2>/dev/null && unused=$$("$$deadcode" -test ./... ./$(HARNESS)/...) && [ -z "$$unused" ] || { echo "$$unused"; false; }
 lint-pins:
 	@! grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)' || { echo 'pin each action by its commit: a tag can be moved'; false; }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"latchkey/infra/tools/copied"
 )
 
 // recipe returns the commands of a target, and of the targets that it calls with make.
@@ -97,7 +99,7 @@ func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range recipe(t, "test")[1:3] {
-		if !strings.Contains(line, " -exec '"+script+"' ") {
+		if !strings.Contains(line, ` -exec "'`+script+`'" `) {
 			t.Errorf("the script is not used in %.200s", line)
 		}
 	}
@@ -112,6 +114,25 @@ func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 		if out, err := run.Output(); err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("%s: %q, %v; want %q", folder, out, err, want)
 		}
+	}
+}
+
+// TestRecipesWorkInAFolderWithABlank runs the recipe of make test, with one package, and make catalogue, whose API does not answer.
+func TestRecipesWorkInAFolderWithABlank(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "my code")
+	files(t, "../../..", func(path string) {
+		if err := copied.File(filepath.Join("../../..", path), filepath.Join(dir, path)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	lines := strings.Split(run(t, dir, nil, "make", "-n", "test-packages", "PACKAGES=./pkg/parallel", "HARNESS_PACKAGES=./lab/gateway"), "\n")
+	for _, line := range lines[:2] {
+		run(t, dir, nil, "sh", "-c", line+" -run NoTest")
+	}
+	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "catalogue", "FILE=infra/examples/catalogue.json", "BASE_URL=http://127.0.0.1:1", "TOKEN_CMD=echo")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "connection refused") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -86,6 +86,7 @@ func run(ctx context.Context, shots string, pictures bool) (err error) {
 		args = append(args, "--pictures", filepath.Join(root, "infra", "docs", "pictures"))
 	}
 	walk := exec.CommandContext(ctx, python, args...)
+	walk.Dir = root // shots may be relative to it
 	walk.Env, walk.Stdout, walk.Stderr = append(os.Environ(), "CHROMIUM="+chromium, "PYTHONDONTWRITEBYTECODE=1"), os.Stdout, os.Stderr
 	return walk.Run()
 }

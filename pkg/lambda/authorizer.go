@@ -156,6 +156,12 @@ func (s *scanner) member(wanted string) (found string) {
 // route returns the method and the route, for the log.
 func (e authorizerEvent) route() string { return strings.TrimSpace(e.httpMethod + " " + e.resource) }
 
+// api returns the ARN of the calling API with the stage and the method, for the log. It leaves out the path, which may hold a secret.
+func (e authorizerEvent) api() string {
+	parts := strings.SplitN(e.methodARN, "/", 4)
+	return strings.Join(parts[:min(3, len(parts))], "/")
+}
+
 // authorization returns the values of every Authorization header.
 func (e authorizerEvent) authorization() (values []string) {
 	headers := e.many

@@ -94,7 +94,8 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	ctx, cancel := prepared(traced(ctx, string(e.trace)), e.extendedRequestID)
 	defer cancel()
 	if err := misconfigured(e); err != nil {
-		slog.ErrorContext(ctx, "refused", "code", principal.CodeMisconfigured, "error", err, "route", e.route())
+		slog.ErrorContext(ctx, "refused", "code", principal.CodeMisconfigured, "error", err, "requestId", problem.RequestID(ctx),
+			"trace", problem.Trace(ctx), "api", e.api(), "route", e.route())
 		return nil, err
 	}
 	var path map[string]string

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"latchkey/pkg/problem"
 )
 
@@ -101,6 +103,37 @@ func TestAnAuthorizerWithCachedAnswersIsRefused(t *testing.T) {
 		})
 		if err == nil || !strings.HasPrefix(err.Error(), "authorizer_misconfigured: ") || got != "" || called {
 			t.Errorf("%s: %s, %v, called: %v", name, got, err, called)
+		}
+	}
+}
+
+// TestTheLineOfACachedAuthorizerNamesItsAPI: an operator finds the API by the line. The path may hold a secret.
+func TestTheLineOfACachedAuthorizerNamesItsAPI(t *testing.T) {
+	const arn = "arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/"
+	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "lambda's"})
+	rest := strings.Replace(restEvent, `"requestId":"r"`, `"extendedRequestId":"ours="`, 1)
+	for event, want := range map[string][2]string{ // the API and the route
+		`{"type":"TOKEN","authorizationToken":"Bearer secret","methodArn":"` + arn + `GET/reset/secret"}`:      {arn + "GET", ""},
+		strings.Replace(rest, "GET/orgs/o1", "$connect", 1):                                                    {arn + "$connect", "GET /orgs/{orgId}"},
+		strings.Replace(httpEvent2, `"identitySource":null`, `"identitySource":["Bearer secret"]`, 1):          {arn + "GET", "GET /orgs/{orgId}"},
+		strings.Replace(httpEvent1, `"identitySource":""`, `"identitySource":"Bearer secret"`, 1):              {arn + "GET", "GET /orgs/{orgId}"},
+		strings.Replace(restEvent, `"type":"REQUEST","methodArn":"`+arn+`GET/orgs/o1"`, `"type":"REQUEST"`, 1): {"", "GET /orgs/{orgId}"},
+	} {
+		var out bytes.Buffer
+		was := slog.Default()
+		slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
+		_, err := (&sharedAuthorizer{check: check(nil)}).Invoke(ctx, []byte(event))
+		slog.SetDefault(was)
+		var line struct{ Code, API, Route, RequestID, Trace string }
+		if err == nil || json.Unmarshal(out.Bytes(), &line) != nil || line.Code != "authorizer_misconfigured" || line.API != want[0] || line.Route != want[1] {
+			t.Errorf("%v in %s, want %q", err, out.String(), want)
+		}
+		id := "lambda's"
+		if strings.Contains(event, "ours=") {
+			id = "ours="
+		}
+		if line.RequestID != id || strings.Contains(out.String(), "secret") {
+			t.Errorf("the request is %s in %s", line.RequestID, out.String())
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // section is a section of the runbook, with the text of its blocks of commands.
 type section struct {
 	title    string
+	text     string // with its blocks
 	commands []string
 	notRun   []string // the blocks that begin with the mark
 }
@@ -37,7 +38,7 @@ func readRunbook(t *testing.T) []section {
 	var all []section
 	for i, part := range strings.Split(string(text), "\n## ") {
 		title, _, _ := strings.Cut(part, "\n")
-		s := section{title: title}
+		s := section{title: title, text: part}
 		if i == 0 {
 			s.title = ""
 		}

@@ -33,6 +33,8 @@ type rehearsal struct {
 	tg    *target
 	shell *session
 
+	sections map[string]section // of the runbook, by title
+
 	owner *server // has the keys, orgs and webhooks
 	hook  *receiver
 	past  restored
@@ -47,6 +49,9 @@ type rehearsal struct {
 	commands       string            // of the block, with its values
 }
 
+// mayFail matches the commands that write rows under a condition: it fails for a key that ended before, or that a restored table does not have.
+const mayFail = `\bupdate\b`
+
 // rehearsals are the sections with commands, in the order in which the test runs them. Every block has
 // a trial, unless it begins with mark. A trial of {} only runs its block.
 var rehearsals = []struct {
@@ -60,7 +65,7 @@ var rehearsals = []struct {
 	{"All keys may have leaked", []trial{{before: agedKey, fill: serviceAndMoment, after: agedKeyIsCounted}, {after: agedKeyIsGone}}},
 	{"A member who left", []trial{{before: formerMember, after: keysAreListed}, {after: theirKeyIsGone}}},
 	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {
-		fill: unendedOrg, may: `update-item`, after: orgIsEnded, // update-item fails for a key that was revoked before
+		fill: unendedOrg, may: mayFail, after: orgIsEnded,
 	}}},
 	{"Revoking a webhook signing key", []trial{{before: forgetKeys, fill: activeKey, after: signingKeyIsGone}}},
 	{"Who may sign", []trial{{after: onlyDeliverSigns}}},
@@ -71,8 +76,7 @@ var rehearsals = []struct {
 	{"Dead letters", []trial{{before: deadLetter, after: lettersAreShown}, {after: lettersAreGone}}},
 	{"Restoring the table", []trial{
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
-		// A key that the restored table does not have cannot be revoked: the write fails, and so does its loop, since $action.
-		{may: `transact-write-items|since \$action`},
+		{may: mayFail},
 		{after: signingKeysAreBack},
 		{before: useRestored, after: apiIsOpen},
 	}},
@@ -100,20 +104,20 @@ func TestRunbook(t *testing.T) {
 	r.owner = r.tg.server(t)
 	r.hook = r.owner.receiver(t, nil)
 
-	sections := map[string]section{}
+	r.sections = map[string]section{}
 	for _, s := range readRunbook(t) {
-		sections[s.title] = s
+		r.sections[s.title] = s
 	}
+	tried := map[string]bool{}
 	for _, each := range rehearsals {
-		s := sections[each.title]
-		delete(sections, each.title)
-		t.Run(each.title, func(t *testing.T) { r.section(t, s, each.trials) })
+		tried[each.title] = true
+		t.Run(each.title, func(t *testing.T) { r.section(t, r.sections[each.title], each.trials) })
 		if t.Failed() {
 			return // later sections need this one
 		}
 	}
-	for title, s := range sections {
-		if len(s.commands) > 0 {
+	for title, s := range r.sections {
+		if len(s.commands) > 0 && !tried[title] {
 			t.Errorf("section %q has commands that the test did not run", title)
 		}
 	}

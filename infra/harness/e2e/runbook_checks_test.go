@@ -56,12 +56,15 @@ func variablesAreSet(r *rehearsal, printed string) {
 	}
 }
 
-// leakedText makes a key that registers an endpoint, and returns its text.
+// leakedText makes a key that registers an endpoint, and returns its text. The key's later actions fill a page of the audit log.
 func leakedText(r *rehearsal) []string {
 	thief := &server{tg: r.tg, owner: r.owner.owner, org: r.owner.org}
 	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
 	thief.keyID, thief.key = r.keyID, r.key
 	r.endpoint = thief.endpoint(r.t, r.tg.deadURL()+"/thief")
+	for n := range 50 {
+		thief.ok(r.t, "/webhook_endpoint/update", members{"endpointId": r.endpoint, "description": fmt.Sprint(n)})
+	}
 	return []string{r.key}
 }
 
@@ -89,7 +92,9 @@ func keyIsShown(r *rehearsal, printed string) { r.hasWords(printed, r.owner.org,
 
 func shownIDs(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
-func tracesAreShown(r *rehearsal, printed string) { r.hasWords(printed, "key.revoked", r.endpoint) }
+func tracesAreShown(r *rehearsal, printed string) {
+	r.hasWords(printed, "endpoint.created", "key.revoked", "key.created", r.endpoint)
+}
 
 func endpointIsDisabled(r *rehearsal, printed string) {
 	r.hasWords(printed, "204")

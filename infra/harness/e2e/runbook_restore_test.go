@@ -18,11 +18,14 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// restored has the keys and the time that the checks after a restore need.
+// restored has what the checks after a restore need.
 type restored struct {
-	since                  string // the restore point, as the runbook writes it
-	revoked, rotated, next string // a key revoked after the restore point, a key rotated after it, and the successor of that key
-	kid                    string // the signing key that was revoked after the restore point
+	since   string            // the restore point, as the runbook writes it
+	answers map[string]string // the texts of keys that the restored table has, and the code for each before the restore; "": it is good
+	next    string            // the successor of a key that was rotated after the restore point
+	graced  rowKey            // of a key that was rotated after the restore point, and is still good
+	ends    types.AttributeValue
+	kid     string // the signing key that was revoked after the restore point
 }
 
 // deploy changes the local stack, as make deploy changes a stack. A deployment of the local stack forgets which calls
@@ -37,23 +40,58 @@ func (r *rehearsal) deploy(parameters map[string]string) {
 	}
 }
 
-// damage copies the table at the restore point, and then revokes keys. The copy, which is the restored table, lacks the revocations.
+// damage copies the table at the restore point, and then ends keys. The restored table is the copy, in which these keys are good.
 func damage(r *rehearsal) {
-	revokedID, revokedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
-	rotatedID, rotatedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
-	r.past.revoked, r.past.rotated = revokedKey, rotatedKey
+	ada, org := r.owner.owner, r.owner.org
+	keys := "/v1/orgs/" + org + "/keys/"
+	rotate := func(key string, grace int) reply {
+		return ada.want(r.t, "POST", keys+key+"/rotate", fmt.Sprintf(`{"graceSeconds":%d}`, grace), http.StatusCreated, "")
+	}
+	revokedID, revoked := ada.key(r.t, org, `{}`)
+	rotatedID, rotated := ada.key(r.t, org, `{}`)
+	gracedID, graced := ada.key(r.t, org, `{}`)
+	firstID, first := ada.key(r.t, org, `{}`)
+	second := rotate(firstID, 86_400) // the first key is good for a day more, unless the second key is rotated
+	deletedOrg := ada.org(r.t)
+	_, ofDeletedOrg := ada.key(r.t, deletedOrg, `{}`)
 	r.past.kid = r.arrives().kid()
-	// Restore points and the times in the audit are whole seconds.
+	r.restorePoint()
+
+	ada.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
+	r.past.next = rotate(rotatedID, 0).str("key")
+	rotate(gracedID, 3_600)
+	rotate(second.str("id"), 3_600)
+	laterID, _ := ada.key(r.t, org, `{}`) // another key that the restored table does not have
+	ada.want(r.t, "DELETE", keys+laterID, "", http.StatusNoContent, "")
+	ada.want(r.t, "DELETE", "/v1/orgs/"+deletedOrg, "", http.StatusNoContent, "")
+	revoke(r.t, r.s, r.past.kid)
+
+	r.past.answers = map[string]string{
+		revoked: "key_revoked", rotated: "key_expired", graced: "", first: "key_expired", second.str("key"): "", ofDeletedOrg: "key_revoked",
+	}
+	r.answersStay()
+	r.past.graced = rowKey{"KEYS#" + org, "KEY#" + gracedID}
+	r.past.ends = getRow(r.t, r.s, r.past.graced)["expiresAt"]
+}
+
+// restorePoint copies the table. Restore points are whole seconds.
+func (r *rehearsal) restorePoint() {
 	second := time.Now().Truncate(time.Second).Add(time.Second) // the next whole second
 	time.Sleep(time.Until(second))
 	r.past.since = second.UTC().Format(time.RFC3339)
 	r.restore(restoredTable)
-	keys := "/v1/orgs/" + r.owner.org + "/keys/"
-	r.owner.owner.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
-	r.past.next = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
-	laterID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // another key that the restored table does not have
-	r.owner.owner.want(r.t, "DELETE", keys+laterID, "", http.StatusNoContent, "")
-	revoke(r.t, r.s, r.past.kid)
+}
+
+// answersStay checks that keys are answered as before the restore.
+func (r *rehearsal) answersStay() {
+	r.t.Helper()
+	for key, code := range r.past.answers {
+		status := http.StatusUnauthorized
+		if code == "" {
+			status = http.StatusOK
+		}
+		r.keyIs(key, status, code)
+	}
 }
 
 // restoredTable is the table that the runbook restores into.
@@ -166,14 +204,15 @@ func useRestored(r *rehearsal) {
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
 }
 
-// apiIsOpen checks that good keys are accepted, that keys that were revoked since the restore point are refused, and that webhooks
-// and the sweep work.
+// apiIsOpen checks that keys are answered as before the restore, and that webhooks and the sweep work.
 func apiIsOpen(r *rehearsal, printed string) {
 	r.hasWords(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")
-	r.keyIs(r.past.revoked, http.StatusUnauthorized, "key_revoked")
-	r.keyIs(r.past.rotated, http.StatusUnauthorized, "key_revoked")
+	r.answersStay()
+	if ends := r.onRestored(r.past.graced)["expiresAt"]; !reflect.DeepEqual(ends, r.past.ends) {
+		r.t.Errorf("the grace of the rotated key ends at %v, want %v", ends, r.past.ends)
+	}
 	r.keyIs(r.past.next, http.StatusUnauthorized, "invalid_credentials")
 	forgetKeys(r)
 	r.tg.lookUp(r.t, r.past.kid, http.StatusGone, "kid_revoked")

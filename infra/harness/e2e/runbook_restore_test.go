@@ -231,7 +231,7 @@ func apiIsOpen(r *rehearsal, printed string) {
 // copiedTable is the table that is restored from a copy in another region.
 const copiedTable = "latchkey-copied"
 
-// loseTheRegion copies the table and revokes a key. Then the region is lost with its signing keys: the stack now uses the copy and an empty
+// loseTheRegion copies the table, and revokes an API key and the signing key. Then the region is lost with its signing keys: the stack now uses the copy and an empty
 // KMS, like a new stack in another region.
 func loseTheRegion(r *rehearsal) {
 	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
@@ -239,6 +239,7 @@ func loseTheRegion(r *rehearsal) {
 	r.restore(copiedTable)
 	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+r.owner.org+"/keys/"+r.keyID, "", http.StatusNoContent, "")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	revoke(r.t, r.s, r.kid)
 	if _, err := r.db.UpdateTable(r.t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String(copiedTable), StreamSpecification: &types.StreamSpecification{
 		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly,
 	}}); err != nil {
@@ -255,6 +256,7 @@ func loseTheRegion(r *rehearsal) {
 func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
 // regionIsLeft checks that the API keys work except the revoked one, and that a new signing key, which receivers find, signs webhooks.
+// It runs the commands to which the section refers for a signing key, after a rotation, as on AWS: the new stack's schedule runs it.
 func regionIsLeft(r *rehearsal, printed string) {
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")
@@ -263,6 +265,15 @@ func regionIsLeft(r *rehearsal, printed string) {
 	if kid := r.arrives().kid(); kid == r.kid {
 		r.t.Errorf("%s signs, although the region has lost it", kid)
 	}
+	const revoking = "Revoking a webhook signing key"
+	if !strings.Contains(r.sections["A region is lost"].text, `"`+revoking+`"`) {
+		r.t.Errorf("the section does not refer to %q", revoking)
+	}
+	r.tg.lookUp(r.t, r.kid, http.StatusOK, "") // the copy is older than the revocation
+	r.try(r.sections[revoking].commands[0], trial{fill: func(r *rehearsal) []string { return []string{r.kid} }})
+	forgetKeys(r)
+	r.tg.lookUp(r.t, r.kid, http.StatusGone, "kid_revoked")
+	r.arrives()
 	r.hook.noneRefused(r.t)
 }
 

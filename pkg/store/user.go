@@ -99,7 +99,7 @@ func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Ide
 }
 
 // identityFrom reads an identity. An identity that an operator has written for a new issuer (the runbook,
-// "Changing the issuer") has only a user, holds and iat, until the user's first token fills the rest.
+// "Changing the issuer") has only a user, name, holds and iat, until the user's first token fills the rest.
 //
 // While the user is stopped, attrStoppedUser is in place of attrUserID: an older program that does not know it cannot decode the row:
 // it answers 503, and lets no one in (ADR 49). After an erasure, the row has no user, and only attrNotBefore.

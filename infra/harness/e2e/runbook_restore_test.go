@@ -282,30 +282,34 @@ func (r *rehearsal) otherIssuer() string {
 	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
 }
 
-// at returns a user with a token of an issuer. A user has the same subject at both issuers.
+// at returns a user with a token of an issuer. A user has the same subject at both issuers. Tokens of the new issuer have no name.
 func (r *rehearsal) at(issuer, name string) *person {
 	r.t.Helper()
-	return r.issued(issuer, stack.User, "the same "+name, name+"@example.com")
+	shown := "Ada"
+	if issuer == r.otherIssuer() {
+		shown = ""
+	}
+	return r.issued(issuer, stack.User, "the same "+name, name+"@example.com", shown)
 }
 
-// issued returns a person with a token that an issuer gives for this kind, subject and email.
-func (r *rehearsal) issued(issuer string, kind stack.Kind, subject, email string) *person {
+// issued returns a person with a token that an issuer gives for this kind, subject, email and name.
+func (r *rehearsal) issued(issuer string, kind stack.Kind, subject, email, name string) *person {
 	r.t.Helper()
-	token, err := stack.IssueToken(r.t.Context(), issuer, kind, subject, email, "Ada")
+	token, err := stack.IssueToken(r.t.Context(), issuer, kind, subject, email, name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return &person{r.tg, email, token}
 }
 
-// user returns the id of the user with this name's email address. A service looks it up.
-func (r *rehearsal) user(service *person, name string) string {
+// user returns the id and the display name of the user with this name's email address. A service looks them up.
+func (r *rehearsal) user(service *person, name string) (id, shown string) {
 	r.t.Helper()
 	users := service.want(r.t, "GET", "/v1/users?email="+name+"@example.com", "", http.StatusOK, "").list("users")
 	if len(users) != 1 {
 		r.t.Fatalf("%s: %v", name, users)
 	}
-	return fmt.Sprint(users[0]["id"])
+	return fmt.Sprint(users[0]["id"]), fmt.Sprint(users[0]["name"])
 }
 
 // usersFile makes users at the old issuer, and the file of users that the commands read. The last user in the file is unknown, and the
@@ -316,7 +320,7 @@ func usersFile(r *rehearsal) {
 	lines := ""
 	for _, name := range []string{"moves", "follows", "stopped", "full"} {
 		r.orgs[name] = r.at(r.s.Issuer, name).org(r.t)
-		r.users[name] = r.user(service, name)
+		r.users[name], _ = r.user(service, name)
 		lines += name + "@example.com the same " + name + "\n"
 	}
 	r.shell.write(r.t, "users.txt", lines+"stranger@example.com unknown")
@@ -343,18 +347,23 @@ func usersKeepTheirOrgs(r *rehearsal, printed string) {
 	if strings.Contains(printed, alreadyAdopted) {
 		r.t.Errorf("a user was adopted before the first run:\n%s", printed)
 	}
-	was := r.people()
+	people := r.people()
 	again, _ := r.shell.run(r.t, "(set -eu\n"+r.commands+"\necho all)")
 	r.hasWords(again, slices.Concat([]string{alreadyAdopted, "moves@example.com was not adopted", alreadyAdopted, "follows@example.com was not adopted"}, neverAdopted, []string{"all"})...)
-	if !reflect.DeepEqual(was, r.people()) {
+	if !reflect.DeepEqual(people, r.people()) {
 		r.t.Error("the second run has changed a user")
 	}
 
 	old, to, stop := r.s.Issuer, r.otherIssuer(), "/v1/users/"+r.users["moves"]+"/stop"
-	serviceOf(r.t, r.s, r.tg).want(r.t, "POST", stop, "", http.StatusOK, "")
+	was := serviceOf(r.t, r.s, r.tg)
+	was.want(r.t, "POST", stop, "", http.StatusOK, "")
 	r.at(old, "moves").want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "user_stopped")
+	if commands := r.sections["Changing the issuer"].notRun[0]; !strings.Contains(commands, "Services=") {
+		r.t.Errorf("services of the old issuer stay good after\n%s", commands)
+	}
 	r.deploy(map[string]string{"Issuer": to, "Audience": stack.Audience, "Services": "billing=" + to + "#service"})
-	service := r.issued(to, stack.Service, "", "")
+	service := r.issued(to, stack.Service, "", "", "")
+	was.want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "token_invalid")
 	r.at(to, "moves").want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "user_stopped")
 	service.want(r.t, "DELETE", stop, "", http.StatusNoContent, "")
 	for name, orgs := range map[string]int{"moves": 1, "follows": 1, "stopped": 0, "full": 0} {
@@ -364,8 +373,9 @@ func usersKeepTheirOrgs(r *rehearsal, printed string) {
 				r.t.Errorf("%s's orgs: %v", name, l)
 			}
 		}
-		if isSame := r.user(service, name) == r.users[name]; isSame != (orgs == 1) {
-			r.t.Errorf("%s is the same user: %t", name, isSame)
+		user, shown := r.user(service, name)
+		if isSame := user == r.users[name]; isSame != (orgs == 1) || isSame != (shown == "Ada") {
+			r.t.Errorf("%s is the same user: %t, with the name %s", name, isSame, shown)
 		}
 		r.at(old, name).want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "token_invalid")
 	}

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +25,8 @@ type restored struct {
 	since   string            // the restore point, as the runbook writes it
 	answers map[string]string // the texts of keys that the restored table has, and the code for each before the restore; "": it is good
 	next    string            // the successor of a key that was rotated after the restore point
+	ended   []string          // the texts of keys that were imported and ended after the restore point
+	active  string            // the text of a key that was imported after the restore point
 	graced  rowKey            // of a key that was rotated after the restore point, and is still good
 	ends    types.AttributeValue
 	kid     string // the signing key that was revoked after the restore point
@@ -42,7 +46,8 @@ func (r *rehearsal) deploy(parameters map[string]string) {
 
 // damage copies the table at the restore point, and then ends keys. The restored table is the copy, in which these keys are good.
 func damage(r *rehearsal) {
-	ada, org := r.owner.owner, r.owner.org
+	r.deploy(map[string]string{"ImportedKeys": "true"})
+	ada, org, billing := r.owner.owner, r.owner.org, serviceOf(r.t, r.s, r.tg)
 	keys := "/v1/orgs/" + org + "/keys/"
 	rotate := func(key string, grace int) reply {
 		return ada.want(r.t, "POST", keys+key+"/rotate", fmt.Sprintf(`{"graceSeconds":%d}`, grace), http.StatusCreated, "")
@@ -63,6 +68,11 @@ func damage(r *rehearsal) {
 	rotate(second.str("id"), 3_600)
 	laterID, _ := ada.key(r.t, org, `{}`) // another key that the restored table does not have
 	ada.want(r.t, "DELETE", keys+laterID, "", http.StatusNoContent, "")
+	r.past.active, r.past.ended = foreignKey(), []string{foreignKey(), foreignKey(), foreignKey()}
+	billing.imports(r.t, org, "", r.past.active)
+	ada.want(r.t, "DELETE", keys+billing.imports(r.t, org, "", r.past.ended[0])[0], "", http.StatusNoContent, "")
+	rotate(billing.imports(r.t, org, "", r.past.ended[1])[0], 0)
+	billing.imports(r.t, deletedOrg, "", r.past.ended[2])
 	ada.want(r.t, "DELETE", "/v1/orgs/"+deletedOrg, "", http.StatusNoContent, "")
 	revoke(r.t, r.s, r.past.kid)
 
@@ -214,6 +224,7 @@ func apiIsOpen(r *rehearsal, printed string) {
 		r.t.Errorf("the grace of the rotated key ends at %v, want %v", ends, r.past.ends)
 	}
 	r.keyIs(r.past.next, http.StatusUnauthorized, "invalid_credentials")
+	r.importsAgain()
 	forgetKeys(r)
 	r.tg.lookUp(r.t, r.past.kid, http.StatusGone, "kid_revoked")
 	if kid := r.arrives().kid(); kid == r.past.kid {
@@ -226,6 +237,23 @@ func apiIsOpen(r *rehearsal, printed string) {
 	if row := r.onRestored(rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.link}); len(row) == 0 {
 		r.t.Error("the link is in another table")
 	}
+}
+
+// importsAgain imports keys as a fallback or a repeated import does: those that ended after the restore point are refused.
+func (r *rehearsal) importsAgain() {
+	r.t.Helper()
+	billing := serviceOf(r.t, r.s, r.tg)
+	for _, text := range r.past.ended {
+		r.keyIs(text, http.StatusUnauthorized, "invalid_credentials")
+		hash := sha256.Sum256([]byte(text))
+		body := `{"keys":[{"sha256":"` + hex.EncodeToString(hash[:]) + `","prefix":"` + text[:8] + `"}]}`
+		if again := billing.want(r.t, "POST", "/v1/orgs/"+r.owner.org+"/keys/import", body, http.StatusOK, ""); !strings.Contains(again.text, `"code":"conflict"`) {
+			r.t.Errorf("an ended key was imported again: %s", again.text)
+		}
+		r.keyIs(text, http.StatusUnauthorized, "invalid_credentials")
+	}
+	billing.imports(r.t, r.owner.org, "", r.past.active)
+	r.keyIs(r.past.active, http.StatusOK, "")
 }
 
 // copiedTable is the table that is restored from a copy in another region.

@@ -27,6 +27,7 @@ type restored struct {
 	next    string            // the successor of a key that was rotated after the restore point
 	ended   []string          // the texts of keys that were imported and ended after the restore point
 	active  string            // the text of a key that was imported after the restore point
+	late    string            // the text of a key that is revoked after the first block of step 3
 	graced  rowKey            // of a key that was rotated after the restore point, and is still good
 	ends    types.AttributeValue
 	kid     string // the signing key that was revoked after the restore point
@@ -59,6 +60,8 @@ func damage(r *rehearsal) {
 	second := rotate(firstID, 86_400) // the first key is good for a day more, unless the second key is rotated
 	deletedOrg := ada.org(r.t)
 	_, ofDeletedOrg := ada.key(r.t, deletedOrg, `{}`)
+	beganEarlierID, beganEarlier := ada.key(r.t, org, `{}`)
+	_, r.past.late = ada.key(r.t, org, `{}`)
 	r.past.kid = r.arrives().kid()
 	r.restorePoint()
 
@@ -75,13 +78,36 @@ func damage(r *rehearsal) {
 	billing.imports(r.t, deletedOrg, "", r.past.ended[2])
 	ada.want(r.t, "DELETE", "/v1/orgs/"+deletedOrg, "", http.StatusNoContent, "")
 	revoke(r.t, r.s, r.past.kid)
+	ada.want(r.t, "DELETE", keys+beganEarlierID, "", http.StatusNoContent, "")
+	point, err := time.Parse(time.RFC3339, r.past.since)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.backdate("key.revoked", beganEarlierID, point.Add(-30*time.Second)) // its transaction took 30 seconds
+	r.backdate("org.created", org, point.Add(-2*time.Minute))
 
 	r.past.answers = map[string]string{
-		revoked: "key_revoked", rotated: "key_expired", graced: "", first: "key_expired", second.str("key"): "", ofDeletedOrg: "key_revoked",
+		beganEarlier: "key_revoked",
+		revoked:      "key_revoked", rotated: "key_expired", graced: "", first: "key_expired", second.str("key"): "", ofDeletedOrg: "key_revoked",
 	}
 	r.answersStay()
 	r.past.graced = rowKey{"KEYS#" + org, "KEY#" + gracedID}
 	r.past.ends = getRow(r.t, r.s, r.past.graced)["expiresAt"]
+}
+
+// backdate moves the audit entry of an action to an earlier time.
+func (r *rehearsal) backdate(action, target string, at time.Time) {
+	r.t.Helper()
+	for _, row := range rowsOf(r.t, r.s, "AUD#"+r.owner.org) {
+		if reflect.DeepEqual(row["action"], text(action)) && reflect.DeepEqual(row["target"], text(target)) {
+			row["at"] = millis(at)
+			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: &r.s.TableName, Item: row}); err != nil {
+				r.t.Fatal(err)
+			}
+			return
+		}
+	}
+	r.t.Fatalf("no %s of %s", action, target)
 }
 
 // restorePoint copies the table. Restore points are whole seconds.
@@ -174,8 +200,8 @@ func (r *rehearsal) settings(table string) (out settings) {
 
 func auditIsShown(r *rehearsal, printed string) {
 	r.hasWords(printed, "AUD#"+r.owner.org+"\tkey.revoked\tkey_", "key.rotated\tkey_", "key.created\tkey_", "key.revoked\tkey_")
-	if strings.Contains(printed, "org.created") {
-		r.t.Error("the output has audit entries from before the restore point")
+	if strings.Contains(printed, "AUD#"+r.owner.org+"\torg.created") { // two minutes before the restore point
+		r.t.Error("the output has audit entries from long before the restore point")
 	}
 }
 
@@ -209,9 +235,18 @@ func (r *rehearsal) use(table string) {
 	}
 }
 
+// useRestored revokes a key by its text, which needs no credential. Then it deploys the restored table. The shell does not sleep.
 func useRestored(r *rehearsal) {
+	r.tg.want(r.t, call{method: "POST", path: "/key/revoke", body: `{"key":"` + r.past.late + `"}`}, http.StatusAccepted, "")
+	r.past.answers[r.past.late] = "key_revoked"
 	r.use(restoredTable)
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
+	_, _ = r.shell.run(r.t, `sleep() { echo "slept for $1 s"; }`)
+}
+
+func lateKeyIsGone(r *rehearsal, printed string) {
+	r.hasWords(printed, "slept for 60 s")
+	_, _ = r.shell.run(r.t, "unset -f sleep")
 }
 
 // apiIsOpen checks that keys are answered as before the restore, and that webhooks and the sweep work.

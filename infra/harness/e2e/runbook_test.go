@@ -78,7 +78,8 @@ var rehearsals = []struct {
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
 		{may: mayFail},
 		{after: signingKeysAreBack},
-		{before: useRestored, after: apiIsOpen},
+		{before: useRestored, may: mayFail, after: lateKeyIsGone},
+		{after: apiIsOpen},
 	}},
 	{"A region is lost", []trial{{before: loseTheRegion, fill: revokedSinceTheCopy}, {after: regionIsLeft}}},
 	{"Changing the issuer", []trial{{

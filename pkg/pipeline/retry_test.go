@@ -210,6 +210,31 @@ func TestADeliveryIsGivenUpAfter90Hours(t *testing.T) {
 	r.wantRequests("given up", 0)
 }
 
+// TestNoEventIsSentAfterThirtyDays, because receivers keep the ids of events for 30 days. DynamoDB deletes the event later than that.
+func TestNoEventIsSentAfterThirtyDays(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	e := r.newEvent()
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	s.pass(30*day - time.Hour)
+	for _, c := range []struct {
+		requests int
+		status   webhook.DeliveryStatus
+	}{{2, webhook.DeliveryDelivered}, {2, webhook.DeliveryFailed}} {
+		if wakes, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}, store.Changer{}, false); err != nil || !wakes {
+			t.Fatalf("%v, %v", wakes, err)
+		}
+		s.runMinutes(t, 7)
+		r.wantRequests(string(c.status), c.requests)
+		if got := r.readDelivery(e).Status; got != c.status {
+			t.Errorf("%s, want %s", got, c.status)
+		}
+		s.pass(time.Hour)
+	}
+}
+
 // TestAnAttemptOfADeadProcessIsTriedAgain leases an attempt and does not make it, like a process that dies. The lost
 // attempt counts.
 func TestAnAttemptOfADeadProcessIsTriedAgain(t *testing.T) {

@@ -41,6 +41,9 @@ func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok
 	if to.Row != nil {
 		w.To = endpointFrom(&to)
 	}
+	if attrPurgeAt.From(&event) <= ds.s.Now().Unix() { // DynamoDB deletes the event up to some days late
+		w.StartedAt = 0 // so that Step gives up: receivers keep the ids of events for eventsFor only
+	}
 	err = errors.Join(delivery.Err(), event.Err(), to.Err())
 	return w, err == nil, err
 }

@@ -6,8 +6,8 @@
 //	}))
 //
 // An event comes at least once. When it comes again, it has the same Event.ID. The header webhook-id has this id too,
-// but only the token is signed. Keep the ids of handled events for a day, or for as long as someone may redeliver
-// events by hand. For an event whose id is known, answer success at once.
+// but only the token is signed. Keep each Event.ID that was handled for 30 days: Latchkey can send an event again for
+// this time. For an event whose id is known, answer success at once.
 //
 // The package must not be used for access tokens: it trusts only the keys that sign webhooks.
 package verify

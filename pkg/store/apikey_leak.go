@@ -19,8 +19,7 @@ const (
 // key as RevokeByHolder does, also when it writes no report. source is the URL of the place, "" when there is none. Nothing is written
 // for a key that ended more than a day ago. After an error the caller calls ReportLeak again.
 func (s *Store) ReportLeak(ctx context.Context, found APIKey, source string, revoke bool) error {
-	now := s.now()
-	since := now - leakEvery.Milliseconds()
+	since := s.now() - leakEvery.Milliseconds()
 	if found.RevokedAt != 0 && found.RevokedAt < since || found.ExpiresAt != 0 && found.ExpiresAt < since {
 		return nil
 	}
@@ -43,7 +42,7 @@ func (s *Store) ReportLeak(ctx context.Context, found APIKey, source string, rev
 	if err != nil {
 		return err
 	}
-	t := s.begin()
+	t, now := s.begin(), s.now() // not earlier, because the feed shows an event 10 s after its time
 	t.Update(row, table.Any(attrLeakedAt.Absent(), attrLeakedAt.AtMost(since)), table.Raced, attrLeakedAt.Set(now),
 		table.If(found.purgeAt != 0, attrPurgeAt.SetIfAbsent(found.purgeAt))) // as in NoteUse
 	t.audit(ctx, entry{org: found.OrgID, at: now, action: "key.leaked", actor: Holder, source: source, target: string(found.ID), changes: Changes{}})

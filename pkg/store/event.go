@@ -23,6 +23,10 @@ const (
 	// committed after an event with a greater id. A cursor that has passed the greater id would
 	// never find it.
 	shownAfter = 10 * time.Second
+
+	// eventWithin is the age of an event at which its transaction ends in any case, with an error. The rest of shownAfter is for
+	// clocks that differ, and for a transaction that the database carries out after the caller has stopped waiting.
+	eventWithin = 7 * time.Second
 )
 
 // newEvent is an event to be written in the transaction that causes it.
@@ -45,6 +49,7 @@ func (t *txn) event(n newEvent) id.Event {
 	data, err := plainjson.Marshal(n.data)
 	t.Fail(err)
 	at := time.UnixMilli(n.at)
+	t.Within = max(1, eventWithin-time.Duration(t.s.now()-n.at)*time.Millisecond) // 0 would be no bound
 	e := cmp.Or(n.id, t.s.ids().NewEvent(at))
 	row := eventRow(n.app, e)
 	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(n.org), attrPaid.SetOrRemove(n.paid),

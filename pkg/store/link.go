@@ -258,8 +258,7 @@ func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	if problem.Is(err, problem.LinkNotFound) {
 		return nil
 	}
-	now := s.now()
-	if err != nil || found.Status(now) != link.Expired {
+	if err != nil || found.Status(s.now()) != link.Expired {
 		return err
 	}
 	org, bar := orgRow(found.OrgID), barredRow(a, found.CreatedByKey)
@@ -267,7 +266,7 @@ func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	if err != nil {
 		return err
 	}
-	t := s.begin()
+	t, now := s.begin(), s.now() // not earlier, because the feed shows an event 10 s after its time
 	t.Update(linkRow(a, l), unendedLink(), table.Raced, attrLapsedAt.Set(now), notDue())
 	if !orgGone(rows[org]) && !linksBarred(rows[bar]) {
 		t.event(endOf(found, webhook.LinkExpired, now))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -37,6 +38,9 @@ type Txn struct {
 	// read it. While an earlier try may still be carried out, Commit does not give way: the caller would
 	// make other ids, and so do the same thing twice.
 	GiveWay bool
+
+	// Within bounds the time of Commit, unless it is 0. Error then: a fault.
+	Within time.Duration
 
 	table      *Table
 	operations []operation
@@ -130,6 +134,11 @@ func (t *Txn) Commit(ctx context.Context) error {
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text())}
 	for _, o := range t.operations {
 		in.TransactItems = append(in.TransactItems, o.write)
+	}
+	if t.Within != 0 {
+		within, end := context.WithTimeout(ctx, t.Within)
+		defer end()
+		ctx = within
 	}
 	var tries watchedTries
 	return t.table.try(ctx, conflictTries, func() (again bool, answer error) {

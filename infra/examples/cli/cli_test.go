@@ -368,7 +368,7 @@ func TestListenForwardsEachEventDespiteAKill(t *testing.T) {
 		serve()
 		polled <- r.URL.Path == "/webhook_event/list"
 	}))
-	args := []string{"listen", "--key", w.keys(time.Now(), org)[0], "--forward", receiver.URL, "--types", "invoice.*,order.made"}
+	args := []string{"listen", "--key", w.keys(time.Now(), org)[0], "--forward", receiver.URL, "--types", "invoice.*, order.made"}
 	first, _ := w.start(args...)
 	for !<-polled {
 	}
@@ -420,6 +420,28 @@ func TestAnIncompleteCommandIsExplained(t *testing.T) {
 		err := cmd.Wait()
 		if (err == nil) != (want == "") || !strings.Contains(log.String(), want) || strings.Contains(out.String(), "listen --key") != (want == "") {
 			t.Errorf("%q: %v, %s%s, want %q", args, err, log, out, want)
+		}
+	}
+}
+
+// listen refuses types that no event has, before it asks the API. It says which address gets the key, and tries a wrong one only four times.
+func TestListenRefusesWrongTypesAndEndsAtAWrongAddress(t *testing.T) {
+	w := newWorld(t)
+	w.answer.Store(answer(func(out http.ResponseWriter, _ *http.Request, _ func()) { out.WriteHeader(http.StatusBadGateway) }))
+	for types, want := range map[string]string{
+		"key.revokd": `--types has "key.revokd"`, "invoice": `--types has "invoice"`, "a.b,": `--types has ""`, "a.b,keys*": `--types has "keys*"`,
+		"a.b": "The events come from " + w.url + ",",
+	} {
+		isRight, within := types == "a.b", 8*time.Second
+		if isRight {
+			within = 25 * time.Second // it waits 1, 2 and 4 seconds between its four tries
+		}
+		cmd, _ := w.start("listen", "--key", "lk_a", "--forward", w.url, "--types", types)
+		stop := time.AfterFunc(within, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		log := cmd.Stderr.(*bytes.Buffer).String()
+		if hasAsked := strings.Contains(log, "The events come from "); !stop.Stop() || err == nil || !strings.Contains(log, want) || hasAsked != isRight {
+			t.Fatalf("%s: %v: %s, want %q", types, err, log, want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 type listener struct {
 	*cli
 	journal
+	types []string // as in an endpoint's list of events
 }
 
 // listen forwards each event in the form that a webhook has in its member event. It repeats an event until the answer is 2xx,
@@ -30,13 +31,21 @@ func listen(ctx context.Context, c *cli) error {
 	if !fetch.IsSafe(c.flags["forward"]) {
 		return errors.New("--forward must be an https URL, or an http URL of this machine")
 	}
-	c.token, c.patient = &token{text: c.flags["key"]}, true
+	types := strings.Split(cmp.Or(c.flags["types"], webhook.Every), ",")
+	for i, one := range types {
+		if types[i] = strings.TrimSpace(one); !webhook.ValidFilter(types[i]) {
+			return fmt.Errorf("--types has %q: no event can have this type", one)
+		}
+	}
+	say("The events come from %s, which gets the key (--api, or LATCHKEY_API).", c.base)
+	c.token = &token{text: c.flags["key"]}
 	var self struct{ App struct{ ID, Name string } }
 	now, err := c.call(ctx, "POST", "/app/get", struct{}{}, &self)
 	if err != nil {
 		return err
 	}
-	l, path := &listener{cli: c}, c.flags["state"]
+	c.patient = true // not before, because the address may be a wrong one
+	l, path := &listener{cli: c, types: types}, c.flags["state"]
 	if path == "" {
 		folder, err := os.UserConfigDir()
 		path = filepath.Join(folder, "latchkey", fmt.Sprintf("%.12x", sha256.Sum256([]byte(self.App.ID+c.base+c.flags["forward"]))))
@@ -83,7 +92,7 @@ func (l *listener) page(ctx context.Context) (isLast bool, err error) {
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return false, errors.New("the answer has an event that is not an object")
 		}
-		if e.ID <= l.at.Last || !webhook.Wants(strings.Split(cmp.Or(l.flags["types"], webhook.Every), ","), webhook.Type(e.Type)) {
+		if e.ID <= l.at.Last || !webhook.Wants(l.types, webhook.Type(e.Type)) {
 			continue // forwarded before (ids ascend), or a type that the flag --types leaves out
 		}
 		var event bytes.Buffer

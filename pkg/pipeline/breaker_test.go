@@ -92,6 +92,35 @@ func TestAnOpenBreakerSendsNothingAndThenOneProbe(t *testing.T) {
 	}
 }
 
+// TestAFailureWeeksAfterAnOutageDisablesNothing: the receiver may have worked in the quiet time. Failures with shorter pauses than 29 hours do
+// disable it after five days.
+func TestAFailureWeeksAfterAnOutageDisablesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, status(http.StatusBadGateway))
+	e := r.newEvent()
+	s.fanOutAll(t)
+	for range webhook.MaxAttempts() - 1 {
+		s.attemptAll(t)
+		s.sweepAt(t, r.readDelivery(e).NextAttempt)
+	}
+	s.attemptAll(t)
+	if got := r.statuses(); got["failed"] != 1 {
+		t.Fatalf("%v", got)
+	}
+	s.pass(20 * day)
+	again := s.Now()
+	for _, enabled := range []bool{true, true, true, true, true, false} { // after 0, 28, 56, 84, 112 and 140 hours
+		r.newEvent()
+		s.fanOutAll(t)
+		s.attemptAll(t)
+		if endpoint := r.endpoint(); endpoint.Enabled != enabled || endpoint.FailingSince != again.UnixMilli() {
+			t.Errorf("after %s: enabled: %v, failing since %s", s.Now().Sub(again), endpoint.Enabled, time.UnixMilli(endpoint.FailingSince).Sub(again))
+		}
+		s.pass(28 * time.Hour)
+	}
+}
+
 // TestTwentyWakesAtOnceMakeOneProbe: each delivery is woken in a process of its own.
 func TestTwentyWakesAtOnceMakeOneProbe(t *testing.T) {
 	t.Parallel()

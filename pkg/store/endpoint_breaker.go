@@ -43,10 +43,11 @@ func (ds Deliveries) Failed(ctx context.Context, endpoint Endpoint) error {
 
 // Probe reports whether this caller may make the probe: the only attempt on an endpoint when the time of its
 // breaker is over. The breaker stays open for all other attempts. If the answer of the database is lost, no
-// one makes an attempt until the new time is over.
+// one makes an attempt until the new time is over. After a quiet time the failures begin anew.
 func (ds Deliveries) Probe(ctx context.Context, endpoint Endpoint) (bool, error) {
-	until := ds.s.Now().Add(endpoint.Probe()).UnixMilli()
-	return ds.s.db.Mark(ctx, endpointRow(endpoint.AppID, endpoint.ID), attrOpenUntil.Is(endpoint.OpenUntil), nil, endpoint.open(until))
+	now := ds.s.Now()
+	return ds.s.db.Mark(ctx, endpointRow(endpoint.AppID, endpoint.ID), attrOpenUntil.Is(endpoint.OpenUntil), nil,
+		endpoint.open(now.Add(endpoint.Probe()).UnixMilli()), table.If(endpoint.WasQuiet(now), attrFailingSince.Set(now.UnixMilli())))
 }
 
 // DisableEndpoint stops the sending to an endpoint, with an event for the app's other endpoints. It

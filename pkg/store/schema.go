@@ -175,7 +175,7 @@ const (
 	attrEventsByKey    = table.Text[id.Key]("eventsByKey")   // the key that set the present event types
 	attrFailures       = table.Int("failures")               // since the last success
 	attrOpenUntil      = table.Int("openUntil")              // the breaker: nothing is sent before this time
-	attrFailingSince   = table.Int("failingSince")           // the first failure after the last success
+	attrFailingSince   = table.Int("failingSince")           // the first failure after the last success or a quiet time
 	attrParksUntil     = table.Int("parksUntil")             // the latest time at which a delivery may still be parked
 	attrReleaseFrom    = table.Text[id.Event]("releaseFrom") // held deliveries after this event wait to be released or cancelled
 

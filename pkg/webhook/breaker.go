@@ -9,7 +9,7 @@ import (
 type Breaker struct {
 	Failures     int64 // in a row
 	OpenUntil    int64 // nothing is sent before this time
-	FailingSince int64 // the first failure after the last success
+	FailingSince int64 // the first failure after the last success, or after a quiet time: see WasQuiet
 }
 
 // Fail returns the number of failures after one more failure, and how long the breaker opens (0: it stays
@@ -25,6 +25,15 @@ func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok boo
 // Probe returns how long the breaker stays open for all other attempts while the probe is made. It uses BreakSpan,
 // because the failures of an open breaker span at least this time.
 func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakSpan) }
+
+// quiet is longer than the longest wait between two attempts of a delivery (28.8 hours).
+const quiet = 29 * time.Hour
+
+// WasQuiet reports whether the last failure is so long ago that no delivery has waited since. The receiver may have worked meanwhile, so the
+// next failure counts as the first one. OpenUntil is at most a minute after the last failure.
+func (b Breaker) WasQuiet(now time.Time) bool {
+	return b.OpenUntil != 0 && now.Sub(time.UnixMilli(b.OpenUntil)) > quiet
+}
 
 // Disables returns why an endpoint is disabled after a failed attempt with this status: the endpoint has answered
 // 410 Gone, or every attempt has failed for DisableAfter. It returns "" for an endpoint that stays enabled.

@@ -32,6 +32,22 @@ func TestABreakerOpensAfterFiveFailuresOverTenSeconds(t *testing.T) {
 	}
 }
 
+// TestAnEndpointIsQuietOnlyAfterTheLongestWait: no delivery waits longer for its next attempt, even with the largest jitter and Retry-After.
+func TestAnEndpointIsQuietOnlyAfterTheLongestWait(t *testing.T) {
+	const until = 1_000_000 // any time, in milliseconds
+	since := func(openUntil int64, d time.Duration) bool {
+		return webhook.Breaker{Failures: 6, OpenUntil: openUntil, FailingSince: 1}.WasQuiet(time.UnixMilli(until).Add(d))
+	}
+	if since(until, 29*time.Hour) || !since(until, 29*time.Hour+1) || since(until, -time.Minute) || since(0, 1000*time.Hour) {
+		t.Error("the quiet time is not 29 hours after the end of the last break")
+	}
+	for made := range webhook.MaxAttempts() {
+		if wait, _ := webhook.Next(made, time.Hour*1000, 1); since(until, wait) {
+			t.Errorf("a delivery waits %s after %d attempts", wait, made)
+		}
+	}
+}
+
 func TestAnEndpointIsDisabledWhenGoneOrAfterFiveDays(t *testing.T) {
 	const since = 1_000_000 // any time, in milliseconds
 	failing, working := webhook.Breaker{FailingSince: since}, webhook.Breaker{}

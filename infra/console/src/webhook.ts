@@ -3,7 +3,7 @@ import { text } from './texts'
 
 export type Result = 'passed' | 'failed' | 'open' // open: the check was not tried
 export interface Check { name: string; result: Result; why: string }
-export interface Verified { checks: Check[]; isOld: boolean; key: JsonWebKey | null; event: unknown } // isOld: its times were right when it was signed
+export interface Verified { checks: Check[]; isOld: boolean; key: JsonWebKey | null; event: unknown } // isOld: it is too old now, and its times were right when it was signed
 export interface Expected { endpointId: string; issuer: string; now: number } // now in milliseconds
 
 const reasons = text.verify.says
@@ -100,7 +100,8 @@ export async function verify(token: string, expected: Expected, lookUp: (kid: st
   add(names.times, late, reasons.times)
   const { event } = claims
   add(names.event, eventProblem(event), reasons.event)
-  return { checks, isOld: late !== null && timeProblem(claims, Number(claims.iat)) === null, key: jwk, event: event ?? null }
+  const isPast = Number(claims.iat) < expected.now / 1000
+  return { checks, isOld: late !== null && isPast && timeProblem(claims, Number(claims.iat)) === null, key: jwk, event: event ?? null }
 }
 
 const shown = (v: unknown) => v === undefined ? reasons.missing : JSON.stringify(v)

@@ -181,10 +181,10 @@ func TestTheUseOfAMonthIsAddedUp(t *testing.T) {
 		"a counted key, an allowance":    {[]string{of + "01#ORG 5 9", of + "01#key_a 0 0 6"}, 6, 9, false},
 		"other months, row of the month": {[]string{"2026-12-31#ORG 9 9", month + "#ORG 99 99", of + "05#ORG 1 1", "2027-02-01#ORG 9 9"}, 1, 1, false},
 		"more than a page":               {many[:2_500], 2_500, -1, false},
-		"more than a walk reads":         {append(many, of+"02#key_a 5 5"), 10_000, -1, true},
+		"more than a walk reads":         {slices.Concat(many, []string{of + "02#key_a 5 5"}), 10_000, -1, true},
 		"the most that a walk reads":     {append([]string{of + "01#ORG 70 90"}, many[:9_999]...), 9_999, 90, false},
-		"more keys, and an allowance":    {append(many, daily...), 31 * 10_001, 31 * 10_003, false},
-		"more keys, then an allowance":   {append(many, since5...), 10_000 + 2 + 26*10_001, -1, true},
+		"more keys, and an allowance":    {slices.Concat(many, daily), 31 * 10_001, 31 * 10_003, false},
+		"more keys, then an allowance":   {slices.Concat(many, since5), 10_000 + 2 + 26*10_001, -1, true},
 	} {
 		tb := connect(t)
 		var rows []map[string]string

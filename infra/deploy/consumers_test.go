@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestCheckConsumersFindsCachedAnswers(t *testing.T) {
 		}
 	}
 	for _, command := range commands {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, "aws ", cli+" ", 1))
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(command, "aws ", "'"+filepath.Dir(cli)+"/python' '"+cli+"' ", 1))
 		for name, value := range r.env {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

@@ -120,7 +120,7 @@ var warm = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("the SAM CLI printed %q: %w", line, err)
 	}
 	// warm.py has written the program socket.py, which passes its arguments to the process. It needs only Python's standard library.
-	return fmt.Sprintf("%s -I -S %s.py %s", python, at, at), nil
+	return fmt.Sprintf("'%s' -I -S %s.py %s", python, at, at), nil
 })
 
 // withSAM uses the real SAM CLI, but copies a finished build instead of building.

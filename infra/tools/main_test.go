@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestACommandEndsAtTheSignalsOfATerminal(t *testing.T) {
 		})
 		os.Exit(0)
 	}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // so that the children do not inherit that it is ignored, as under nohup
 	for name, c := range map[string]struct {
 		before string // what the shell runs first
 		sent   syscall.Signal

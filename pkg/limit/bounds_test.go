@@ -315,7 +315,7 @@ func TestALeaseFromAheadLeavesTodaysRow(t *testing.T) {
 		w.take(1, 1, r) // tomorrow's row is at 12:01
 		w.meanwhile = func() {
 			w.meanwhile, w.processes[0].Now = nil, w.now
-			go w.processes[0].Take(context.Background(), r) //nolint:errcheck // the row is checked below
+			go w.processes[0].Take(context.Background(), r)
 			synctest.Wait()
 		}
 		w.take(0, 1, r)

@@ -117,7 +117,8 @@ func newSession(t *testing.T, python, aws string) *session {
 	cli := filepath.Join(s.dir, "cli")
 	startCLI(t, python, cli)
 	s.failures = filepath.Join(s.dir, "failures")
-	s.write(t, "bin/aws", "#!"+python+" -SE\n"+awsShim)
+	s.write(t, "bin/aws", "#!/bin/sh\nexec '"+python+"' -SE '"+filepath.Join(s.dir, "aws.py")+"' \"$@\"\n")
+	s.write(t, "aws.py", awsShim)
 	cmd := exec.Command("bash", "-c", interactive)
 	cmd.Dir = s.dir
 	cmd.Env = []string{

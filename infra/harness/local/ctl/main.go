@@ -114,8 +114,11 @@ func control(ctx context.Context, port int, path string) error {
 
 // cleanData deletes the table's data. It fails while the stack runs, because a running database would keep a part of the data.
 func cleanData(port int) error {
-	if _, err := tools.FreePort(lab.PortsFrom(port).Control); err != nil {
-		return fmt.Errorf("the stack on port %d is running; stop it first", port)
+	ports := lab.PortsFrom(port)
+	for _, p := range []int{ports.Control, ports.DynamoDB} { // the database is the last to end
+		if _, err := tools.FreePort(p); err != nil {
+			return fmt.Errorf("the stack on port %d is running; stop it first", port)
+		}
 	}
 	root, err := tools.Root()
 	if err != nil {

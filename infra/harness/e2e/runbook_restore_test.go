@@ -31,6 +31,8 @@ type restored struct {
 	graced  rowKey            // of a key that was rotated after the restore point, and is still good
 	ends    types.AttributeValue
 	kid     string // the signing key that was revoked after the restore point
+	keptOrg string // the id of a deleted org that the restore brings back
+	kept    string // the text of its key
 }
 
 // deploy changes the local stack, as make deploy changes a stack. A deployment of the local stack forgets which calls
@@ -62,6 +64,9 @@ func damage(r *rehearsal) {
 	_, ofDeletedOrg := ada.key(r.t, deletedOrg, `{}`)
 	beganEarlierID, beganEarlier := ada.key(r.t, org, `{}`)
 	_, r.past.late = ada.key(r.t, org, `{}`)
+	r.past.keptOrg = ada.org(r.t)
+	_, r.past.kept = ada.key(r.t, r.past.keptOrg, `{}`)
+	lostID, lost := ada.key(r.t, deletedOrg, `{}`)
 	r.past.kid = r.arrives().kid()
 	r.restorePoint()
 
@@ -71,12 +76,19 @@ func damage(r *rehearsal) {
 	rotate(second.str("id"), 3_600)
 	laterID, _ := ada.key(r.t, org, `{}`) // another key that the restored table does not have
 	ada.want(r.t, "DELETE", keys+laterID, "", http.StatusNoContent, "")
-	r.past.active, r.past.ended = foreignKey(), []string{foreignKey(), foreignKey(), foreignKey()}
+	imported := func(org string) string {
+		text := foreignKey()
+		r.past.ended = append(r.past.ended, text)
+		return billing.imports(r.t, org, "", text)[0]
+	}
+	r.past.active = foreignKey()
 	billing.imports(r.t, org, "", r.past.active)
-	ada.want(r.t, "DELETE", keys+billing.imports(r.t, org, "", r.past.ended[0])[0], "", http.StatusNoContent, "")
-	rotate(billing.imports(r.t, org, "", r.past.ended[1])[0], 0)
-	billing.imports(r.t, deletedOrg, "", r.past.ended[2])
-	ada.want(r.t, "DELETE", "/v1/orgs/"+deletedOrg, "", http.StatusNoContent, "")
+	ada.want(r.t, "DELETE", keys+imported(org), "", http.StatusNoContent, "")
+	rotate(imported(org), 0)
+	imported(deletedOrg)
+	for _, o := range []string{deletedOrg, r.past.keptOrg} {
+		ada.want(r.t, "DELETE", "/v1/orgs/"+o, "", http.StatusNoContent, "")
+	}
 	revoke(r.t, r.s, r.past.kid)
 	ada.want(r.t, "DELETE", keys+beganEarlierID, "", http.StatusNoContent, "")
 	point, err := time.Parse(time.RFC3339, r.past.since)
@@ -88,12 +100,20 @@ func damage(r *rehearsal) {
 
 	r.past.answers = map[string]string{
 		beganEarlier: "key_revoked",
-		revoked:      "key_revoked", rotated: "key_expired", graced: "", first: "key_expired", second.str("key"): "", ofDeletedOrg: "key_revoked",
+		revoked:      "key_revoked", rotated: "key_expired", graced: "", first: "key_expired", second.str("key"): "",
+		ofDeletedOrg: "key_revoked", lost: "key_revoked",
 	}
 	r.answersStay()
 	r.past.graced = rowKey{"KEYS#" + org, "KEY#" + gracedID}
 	r.past.ends = getRow(r.t, r.s, r.past.graced)["expiresAt"]
+	damaged := rowKey{"KEYS#" + deletedOrg, "KEY#" + lostID} // only the restored table has it
+	if _, err := r.db.DeleteItem(r.t.Context(), &dynamodb.DeleteItemInput{TableName: &r.s.TableName, Key: damaged.attributes()}); err != nil {
+		r.t.Fatal(err)
+	}
 }
+
+// keptOrgs returns ids of deleted orgs that the operator brings back.
+func keptOrgs(r *rehearsal) []string { return []string{"org_unknown " + r.past.keptOrg} }
 
 // backdate moves the audit entry of an action to an earlier time.
 func (r *rehearsal) backdate(action, target string, at time.Time) {
@@ -258,6 +278,7 @@ func apiIsOpen(r *rehearsal, printed string) {
 	if ends := r.onRestored(r.past.graced)["expiresAt"]; !reflect.DeepEqual(ends, r.past.ends) {
 		r.t.Errorf("the grace of the rotated key ends at %v, want %v", ends, r.past.ends)
 	}
+	r.keyIs(r.past.kept, http.StatusOK, "")
 	r.keyIs(r.past.next, http.StatusUnauthorized, "invalid_credentials")
 	r.importsAgain()
 	forgetKeys(r)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,9 +31,15 @@ type restored struct {
 	late    string            // the text of a key that is revoked after the first block of step 3
 	graced  rowKey            // of a key that was rotated after the restore point, and is still good
 	ends    types.AttributeValue
-	kid     string // the signing key that was revoked after the restore point
-	keptOrg string // the id of a deleted org that the restore brings back
-	kept    string // the text of its key
+	kid     string    // the signing key that was revoked after the restore point
+	keptOrg string    // the id of a deleted org that the restore brings back
+	kept    string    // the text of its key
+	byHand  [2]apiKey // the keys that the bullets of step 3 revoke
+}
+
+// apiKey is an API key with its org.
+type apiKey struct {
+	org, id, text string
 }
 
 // deploy changes the local stack, as make deploy changes a stack. A deployment of the local stack forgets which calls
@@ -67,6 +74,10 @@ func damage(r *rehearsal) {
 	r.past.keptOrg = ada.org(r.t)
 	_, r.past.kept = ada.key(r.t, r.past.keptOrg, `{}`)
 	lostID, lost := ada.key(r.t, deletedOrg, `{}`)
+	for i := range r.past.byHand {
+		keyID, key := ada.key(r.t, org, `{}`)
+		r.past.byHand[i] = apiKey{org, keyID, key}
+	}
 	r.past.kid = r.arrives().kid()
 	r.restorePoint()
 
@@ -114,6 +125,25 @@ func damage(r *rehearsal) {
 
 // keptOrgs returns ids of deleted orgs that the operator brings back.
 func keptOrgs(r *rehearsal) []string { return []string{"org_unknown " + r.past.keptOrg} }
+
+// revokesByHand runs the commands of the bullets of step 3.
+func (r *rehearsal) revokesByHand() {
+	r.t.Helper()
+	for i, action := range []string{"key.updated", "org.suspended"} {
+		key := r.past.byHand[i]
+		found := regexp.MustCompile("- `" + action + "`: .*`([^`]*revoke) ORG KEY`").FindStringSubmatch(r.sections["Restoring the table"].text)
+		if found == nil {
+			r.t.Errorf("%s: no command revokes a key", action)
+			continue
+		}
+		if printed, failed := r.shell.run(r.t, found[1]+" "+key.org+" "+key.id); len(failed) > 0 {
+			r.t.Errorf("%s: %s", action, printed)
+		}
+		if r.onRestored(rowKey{"KEYS#" + key.org, "KEY#" + key.id})["revokedAt"] == nil {
+			r.t.Errorf("%s: %s revokes nothing in the restored table", action, found[1])
+		}
+	}
+}
 
 // backdate moves the audit entry of an action to an earlier time.
 func (r *rehearsal) backdate(action, target string, at time.Time) {

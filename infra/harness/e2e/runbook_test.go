@@ -77,7 +77,7 @@ var rehearsals = []struct {
 	{"Restoring the table", []trial{
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
 		{fill: keptOrgs, may: mayFail},
-		{after: signingKeysAreBack},
+		{before: (*rehearsal).revokesByHand, after: signingKeysAreBack},
 		{before: useRestored, may: mayFail, after: lateKeyIsGone},
 		{after: apiIsOpen},
 	}},

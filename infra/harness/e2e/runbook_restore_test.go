@@ -126,6 +126,26 @@ func damage(r *rehearsal) {
 // keptOrgs returns ids of deleted orgs that the operator brings back.
 func keptOrgs(r *rehearsal) []string { return []string{"org_unknown " + r.past.keptOrg} }
 
+// againIsExplained checks that the text after the block names each error that the block printed, and that the block stops when it
+// cannot read the imported keys.
+func againIsExplained(r *rehearsal, printed string) {
+	_, after, _ := strings.Cut(r.sections["Restoring the table"].text, "again\n   ```\n")
+	after, _, _ = strings.Cut(after, "```")
+	r.hasWords(after, "`ConditionalCheckFailedException`", "`document path`", "`ValidationException`", "`again`")
+	for line := range strings.Lines(printed) {
+		expected := strings.Contains(line, "(ConditionalCheckFailedException)") ||
+			strings.Contains(line, "(ValidationException)") && strings.Contains(line, "document path")
+		if strings.Contains(line, "error") && !expected {
+			r.t.Errorf("an error that the runbook does not expect: %s", line)
+		}
+	}
+	end, _, _ := strings.Cut(r.sections[""].text, "revoke() {")
+	r.hasWords(end, "end() {", "ConditionalCheckFailedException", "document path")
+	if stopped, _ := r.shell.run(r.t, "(aws() { return 1; }; since() { echo 'went on' >&2; }; again)"); strings.Contains(stopped, "went on") {
+		r.t.Error("the block goes on without the imported keys")
+	}
+}
+
 // revokesByHand runs the commands of the bullets of step 3.
 func (r *rehearsal) revokesByHand() {
 	r.t.Helper()

@@ -76,7 +76,7 @@ var rehearsals = []struct {
 	{"Dead letters", []trial{{before: deadLetter, after: lettersAreShown}, {after: lettersAreGone}}},
 	{"Restoring the table", []trial{
 		{before: damage, after: apiIsClosed}, {}, {after: tableIsRestored}, {after: auditIsShown},
-		{fill: keptOrgs, may: mayFail},
+		{fill: keptOrgs, may: mayFail, after: againIsExplained},
 		{before: (*rehearsal).revokesByHand, after: signingKeysAreBack},
 		{before: useRestored, may: mayFail, after: lateKeyIsGone},
 		{after: apiIsOpen},

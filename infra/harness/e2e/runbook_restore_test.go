@@ -35,6 +35,7 @@ type restored struct {
 	keptOrg string    // the id of a deleted org that the restore brings back
 	kept    string    // the text of its key
 	byHand  [2]apiKey // the keys that the bullets of step 3 revoke
+	began   string    // when the first block of step 3 began, as the shell has it
 }
 
 // apiKey is an API key with its org.
@@ -311,11 +312,17 @@ func useRestored(r *rehearsal) {
 	r.past.answers[r.past.late] = "key_revoked"
 	r.use(restoredTable)
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
-	_, _ = r.shell.run(r.t, `sleep() { echo "slept for $1 s"; }`)
+	r.past.began, _ = r.shell.run(r.t, `printf %s "$BEGAN"
+sleep() { echo "slept for $1 s"; }
+eval "$(declare -f since | sed '1s/since/entries/')"
+since() { echo "entries since $SINCE" >&2; entries; }`)
 }
 
 func lateKeyIsGone(r *rehearsal, printed string) {
-	r.hasWords(printed, "slept for 60 s")
+	r.hasWords(printed, "slept for 60 s", "entries since "+r.past.began+"\n")
+	if r.past.began <= r.past.since {
+		r.t.Errorf("the first block of step 3 began at %q, after the restore point %s", r.past.began, r.past.since)
+	}
 	_, _ = r.shell.run(r.t, "unset -f sleep")
 }
 

@@ -375,10 +375,18 @@ const copiedTable = "latchkey-copied"
 // loseTheRegion copies the table, and revokes an API key and the signing key. Then the region is lost with its signing keys: the stack now uses the copy and an empty
 // KMS, like a new stack in another region.
 func loseTheRegion(r *rehearsal) {
-	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	ada := r.owner.owner
+	r.keyID, r.key = ada.key(r.t, r.owner.org, `{}`)
+	ofOrg := func(org string) apiKey {
+		keyID, key := ada.key(r.t, org, `{}`)
+		return apiKey{org, keyID, key}
+	}
+	r.rotated, r.ofDeleted = ofOrg(r.owner.org), ofOrg(ada.org(r.t))
 	r.kid = r.arrives().kid()
 	r.restore(copiedTable)
-	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+r.owner.org+"/keys/"+r.keyID, "", http.StatusNoContent, "")
+	ada.want(r.t, "DELETE", "/v1/orgs/"+r.owner.org+"/keys/"+r.keyID, "", http.StatusNoContent, "")
+	ada.want(r.t, "POST", "/v1/orgs/"+r.owner.org+"/keys/"+r.rotated.id+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "")
+	ada.want(r.t, "DELETE", "/v1/orgs/"+r.ofDeleted.org, "", http.StatusNoContent, "")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	revoke(r.t, r.s, r.kid)
 	if _, err := r.db.UpdateTable(r.t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String(copiedTable), StreamSpecification: &types.StreamSpecification{
@@ -396,12 +404,18 @@ func loseTheRegion(r *rehearsal) {
 
 func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
+func endedSinceTheCopy(r *rehearsal) []string {
+	return []string{r.rotated.org, r.rotated.id, fmt.Sprint(time.Now().Add(-time.Minute).UnixMilli()), r.ofDeleted.org}
+}
+
 // regionIsLeft checks that the API keys work except the revoked one, and that a new signing key, which receivers find, signs webhooks.
 // It runs the commands to which the section refers for a signing key, after a rotation, as on AWS: the new stack's schedule runs it.
 func regionIsLeft(r *rehearsal, printed string) {
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.rotated.text, http.StatusUnauthorized, "key_expired")
+	r.keyIs(r.ofDeleted.text, http.StatusUnauthorized, "key_revoked")
 	forgetKeys(r)
 	if kid := r.arrives().kid(); kid == r.kid {
 		r.t.Errorf("%s signs, although the region has lost it", kid)

@@ -39,6 +39,8 @@ type rehearsal struct {
 	hook  *receiver
 	past  restored
 
+	rotated, ofDeleted apiKey // the keys that ended after the copy of the lost region
+
 	// Values that a trial prepares for its check, and for later trials.
 	key, keyID     string // an API key's text; an API key's id
 	kid            string // of a signing key
@@ -81,7 +83,7 @@ var rehearsals = []struct {
 		{before: useRestored, may: mayFail, after: lateKeyIsGone},
 		{after: apiIsOpen},
 	}},
-	{"A region is lost", []trial{{before: loseTheRegion, fill: revokedSinceTheCopy}, {after: regionIsLeft}}},
+	{"A region is lost", []trial{{before: loseTheRegion, fill: revokedSinceTheCopy}, {fill: endedSinceTheCopy}, {after: regionIsLeft}}},
 	{"Changing the issuer", []trial{{
 		before: usersFile, fill: newIssuer, may: `transact-write-items`, after: usersKeepTheirOrgs, // it fails for a user who is not adopted
 	}}},

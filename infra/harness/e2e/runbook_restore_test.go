@@ -26,7 +26,7 @@ type restored struct {
 	since   string            // the restore point, as the runbook writes it
 	answers map[string]string // the texts of keys that the restored table has, and the code for each before the restore; "": it is good
 	next    string            // the successor of a key that was rotated after the restore point
-	ended   []string          // the texts of keys that were imported and ended after the restore point
+	ended   []string          // the texts of keys that were imported and ended after the restore point; one of them is good in its grace
 	active  string            // the text of a key that was imported after the restore point
 	late    string            // the text of a key that is revoked after the first block of step 3
 	graced  rowKey            // of a key that was rotated after the restore point, and is still good
@@ -97,6 +97,7 @@ func damage(r *rehearsal) {
 	billing.imports(r.t, org, "", r.past.active)
 	ada.want(r.t, "DELETE", keys+imported(org), "", http.StatusNoContent, "")
 	rotate(imported(org), 0)
+	rotate(imported(org), 3_600)
 	imported(deletedOrg)
 	for _, o := range []string{deletedOrg, r.past.keptOrg} {
 		ada.want(r.t, "DELETE", "/v1/orgs/"+o, "", http.StatusNoContent, "")

@@ -311,7 +311,7 @@ func TestACallWaitsForRetryAfter(t *testing.T) {
 func TestEachCommandSendsOneRequest(t *testing.T) {
 	w := newWorld(t)
 	w.runAndMatch(`\{"id":"org_[^\n]*,"name":"Acme","externalId":"cus_1",[^\n]*`, "org", "make", "--name", "Acme", "--external-id", "cus_1")
-	w.runAndMatch("orgId,[^\n]*\r\norg_[^\n]*,Acme,cus_1,,active,0,\r", "usage", "--csv")
+	w.runAndMatch("orgId,[^\n]*\r\norg_[^\n]*,Acme,cus_1,,active,0,,false\r", "usage", "--csv")
 	var got atomic.Value
 	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, _ func()) {
 		body, _ := io.ReadAll(r.Body)

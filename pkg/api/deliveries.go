@@ -275,8 +275,8 @@ type redeliverBody struct {
 }
 
 // redeliver sends deliveries again. First it charges for all of them. If the request names a single delivery that is pending,
-// redeliver returns an error. Among several deliveries, it skips the pending ones, and those that
-// DynamoDB has deleted since they were listed.
+// redeliver returns an error. Among several deliveries, it skips the pending ones, those with an
+// event that is too old, and those that DynamoDB has deleted since they were listed.
 func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redeliverBody, error) {
 	if s.event != nil {
 		if err := w.spend(ctx, c, 1); err != nil {

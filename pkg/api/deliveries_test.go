@@ -251,6 +251,24 @@ func TestRedeliveryWithoutAStatusResendsOnlyFailedDeliveries(t *testing.T) {
 	}
 }
 
+// TestRedeliveryFindsNoEventThatIsThirtyDaysOld: DynamoDB deletes the rows later than that. The org pays for nothing.
+func TestRedeliveryFindsNoEventThatIsThirtyDaysOld(t *testing.T) {
+	d := newAppServer(t)
+	h := d.newEndpoint(t)
+	e := d.testEvent(t, h)
+	d.settle(t, e, h, webhook.DeliveryFailed)
+	d.pass(30 * 24 * time.Hour)
+	d.Faults.Plan("UpdateItem", storetest.LostBefore, -1) // the charge
+	if r := d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, ""); r.num("queued") != 0 {
+		t.Errorf("%s", r.text)
+	}
+	d.Faults.Heal()
+	d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, e), 404, problem.DeliveryNotFound)
+	if got := d.status(t, e, h); got != "failed" {
+		t.Errorf("status %s", got)
+	}
+}
+
 // TestARedeliveryThatCannotBeWrittenIs503: after a 200 with nothing queued, the caller would stop.
 func TestARedeliveryThatCannotBeWrittenIs503(t *testing.T) {
 	d := newAppServer(t)

@@ -211,6 +211,7 @@ func TestADeliveryIsGivenUpAfter90Hours(t *testing.T) {
 }
 
 // TestNoEventIsSentAfterThirtyDays, because receivers keep the ids of events for 30 days. DynamoDB deletes the event later than that.
+// A delivery that begins again shortly before then fails without another attempt.
 func TestNoEventIsSentAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -220,18 +221,29 @@ func TestNoEventIsSentAfterThirtyDays(t *testing.T) {
 	s.attemptAll(t)
 	s.pass(30*day - time.Hour)
 	for _, c := range []struct {
+		answer   int
 		requests int
 		status   webhook.DeliveryStatus
-	}{{2, webhook.DeliveryDelivered}, {2, webhook.DeliveryFailed}} {
+		later    time.Duration
+	}{
+		{http.StatusOK, 2, webhook.DeliveryDelivered, 50 * time.Minute},
+		{http.StatusInternalServerError, 3, webhook.DeliveryPending, 30 * time.Minute},
+	} {
+		r.setAnswer(status(c.answer))
 		if wakes, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}, store.Changer{}, false); err != nil || !wakes {
 			t.Fatalf("%v, %v", wakes, err)
 		}
-		s.runMinutes(t, 7)
+		s.runAfter(t, time.Minute)
 		r.wantRequests(string(c.status), c.requests)
 		if got := r.readDelivery(e).Status; got != c.status {
 			t.Errorf("%s, want %s", got, c.status)
 		}
-		s.pass(time.Hour)
+		s.pass(c.later)
+	}
+	s.runMinutes(t, 7)
+	r.wantRequests("after 30 days", 3)
+	if got := r.readDelivery(e).Status; got != webhook.DeliveryFailed {
+		t.Errorf("after 30 days: %s", got)
 	}
 }
 

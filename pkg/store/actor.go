@@ -59,15 +59,18 @@ func (c Changer) id() string {
 }
 
 // startChange adds to a transaction the operations that every change by an actor needs: the check of right, checkOrg, and the audit
-// entry. A change by an API key needs none of them. once adds the idempotency record. It comes before checkOrg, so that a
-// repeated request gets its kept answer also when checkOrg would refuse it.
+// entry. A change by an API key needs none of them. once adds the idempotency record; nil: there is none. It comes before checkOrg,
+// so that a repeated request gets its kept answer also when checkOrg would refuse it.
 func (t *txn) startChange(ctx context.Context, c Changer, o id.Org, action, target string, once func()) {
-	if c.isKey() {
+	if !c.isKey() {
+		t.authorizeMember(c.Actor, o)
+	}
+	if once != nil {
 		once()
+	}
+	if c.isKey() {
 		return
 	}
-	t.authorizeMember(c.Actor, o)
-	once()
 	t.checkOrg(c.Actor, o)
 	t.auditAction(ctx, c, o, action, target)
 }

@@ -306,6 +306,33 @@ func TestRedeliveryStartsANewRoundAfterAnyEnd(t *testing.T) {
 	expectCode(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)), problem.EndpointNotFound)
 }
 
+// TestNoDeliveryBeginsAgainAfterThirtyDays: nothing is sent then, so a delivered delivery must not become a failed one.
+func TestNoDeliveryBeginsAgainAfterThirtyDays(t *testing.T) {
+	c := connect(t)
+	endpoint := c.endpoint(t)
+	e := c.fanOutTest(t, endpoint.ID)
+	c.attempt(t, endpoint.ID, e, "", webhook.DeliveryDelivered)
+	latest := c.Now().Add(30*24*time.Hour - time.Minute) // an attempt needs up to a minute
+	for _, in := range []struct {
+		at   time.Time
+		want problem.Code
+		then webhook.DeliveryStatus
+	}{
+		{latest.Add(time.Millisecond), problem.DeliveryNotFound, webhook.DeliveryDelivered},
+		{latest, "", webhook.DeliveryPending},
+	} {
+		c.advanceClock(in.at.Sub(c.Now()))
+		d := c.readWork(t, endpoint.ID, e).Delivery
+		if got := c.Deliveries().MayBeginAgain(d); got != (in.want == "") {
+			t.Errorf("%s: may begin again: %v", in.at, got)
+		}
+		expectCode(t, errorOf(c.Deliveries().Again(ctx, d.DeliveryID, store.Changer{}, false)), in.want)
+		if got := c.status(t, endpoint.ID, e); got != in.then {
+			t.Errorf("%s: %s, want %s", in.at, got, in.then)
+		}
+	}
+}
+
 // attempt makes an attempt of a delivery. The receiver gives this answer, and the delivery then has the status then.
 func (c *connected) attempt(t *testing.T, endpoint id.Endpoint, e id.Event, answer string, then webhook.DeliveryStatus) {
 	t.Helper()

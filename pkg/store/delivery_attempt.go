@@ -155,10 +155,14 @@ func (ds Deliveries) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 // againAfter is the shortest time between two redeliveries of a delivery.
 const againAfter = time.Minute
 
+// againFor is the age of an event until which its deliveries may begin again. Later no attempt may fit before Work gives up, and a
+// delivered delivery would become a failed one.
+const againFor = eventsFor - leaseFor
+
 // Again begins a new round of attempts for a delivery that is not pending. When the endpoint is
 // disabled, the delivery is held. queue is true when the caller must queue the delivery. audited means that
 // ActToRedeliver has written the actor's audit entry: then Again only checks the actor's role. Errors:
-// endpoint_not_found, delivery_not_found, conflict for a delivery that is pending or was sent
+// endpoint_not_found, delivery_not_found (also when the event is too old), conflict for a delivery that is pending or was sent
 // again within a minute, and for an actor also org_not_found and insufficient_role.
 func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer, audited bool) (queue bool, err error) {
 	err = ds.s.db.Retry(ctx, func() error {
@@ -166,14 +170,17 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 		if err != nil {
 			return err
 		}
-		queue = endpoint.Enabled
+		if d.Event < id.FirstEvent(ds.s.Now().Add(-againFor)) { // ids of events sort by time
+			return errDeliveryNotFound
+		}
 		now := ds.s.now()
+		queue = endpoint.Enabled
 		notPending := table.All(table.Exists, attrStatus.Not(webhook.DeliveryPending))
 		notJustNow := table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds()))
 		t := ds.s.begin()
 		switch {
 		case !audited:
-			t.startChange(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID), func() {})
+			t.startChange(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID), nil)
 		case !by.isKey():
 			t.Check(by.Actor.right(endpoint.OrgID))
 		}
@@ -190,7 +197,8 @@ const redelivered = "endpoint.redelivered"
 
 // MayBeginAgain reports whether Again would accept a delivery, by the state that was read.
 func (ds Deliveries) MayBeginAgain(d Delivery) bool {
-	return d.Status != webhook.DeliveryPending && d.againAt <= ds.s.now()-againAfter.Milliseconds()
+	now := ds.s.now()
+	return d.Status != webhook.DeliveryPending && d.againAt <= now-againAfter.Milliseconds() && d.CreatedAt >= now-againFor.Milliseconds()
 }
 
 // ActToRedeliver writes one audit entry for an actor who redelivers several deliveries of an endpoint. Call it before Again.
@@ -200,7 +208,7 @@ func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a
 		return nil
 	}
 	t := ds.s.begin()
-	t.startChange(ctx, by, o, redelivered, string(endpoint), func() {})
+	t.startChange(ctx, by, o, redelivered, string(endpoint), nil)
 	t.Check(endpointRow(a, endpoint), notDeleted(), refuse(errEndpointNotFound))
 	return t.Commit(ctx)
 }

@@ -68,7 +68,7 @@ type endpointBody struct {
 	Enabled        bool                    `json:"enabled"`
 	DisabledReason *webhook.DisabledReason `json:"disabledReason"`
 	DisabledAt     *int64                  `json:"disabledAt"`
-	FailingSince   *int64                  `json:"failingSince"` // when the first attempt after the last success failed
+	FailingSince   *int64                  `json:"failingSince"` // the first failure after the last success or a quiet time
 	PausedUntil    *int64                  `json:"pausedUntil"`  // no attempt starts before this time
 	CreatedAt      int64                   `json:"createdAt"`
 	UpdatedAt      int64                   `json:"updatedAt"`

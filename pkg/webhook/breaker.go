@@ -23,7 +23,7 @@ func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok boo
 }
 
 // Probe returns how long the breaker stays open for all other attempts while the probe is made. It uses BreakSpan,
-// because the failures of an open breaker span at least this time.
+// because the failures that opened the breaker spanned at least this time. FailingSince may be later: see WasQuiet.
 func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakSpan) }
 
 // quiet is longer than the longest wait between two attempts of a delivery (28.8 hours).
@@ -48,7 +48,7 @@ func (b Breaker) Disables(status int, now time.Time) DisabledReason {
 	}
 }
 
-// failing returns the time since the first failure after the last success; 0: the last attempt succeeded.
+// failing returns the time since FailingSince; 0: the last attempt succeeded.
 func (b Breaker) failing(now time.Time) time.Duration {
 	if b.FailingSince == 0 {
 		return 0

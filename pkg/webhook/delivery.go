@@ -46,7 +46,7 @@ const (
 	StepNone    Step = iota // nothing is due
 	StepCancel              // its endpoint was deleted
 	StepHold                // its endpoint is disabled
-	StepGiveUp              // its round of attempts began Lifetime ago
+	StepGiveUp              // its round of attempts began Lifetime ago, or its event is 30 days old
 	StepPark                // the breaker is open, until Breaker.OpenUntil
 	StepProbe               // the breaker's time is over: only one delivery of the endpoint may be tried
 	StepAttempt             // an attempt is due

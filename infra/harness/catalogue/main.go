@@ -48,6 +48,9 @@ func run(ctx context.Context, file, base, tokenCommand string) error {
 	if err == nil && answer.Status != http.StatusNoContent {
 		err = fmt.Errorf("%d: %s", answer.Status, answer.Body)
 	}
+	if err == nil {
+		fmt.Println("The catalogue is kept.")
+	}
 	return err
 }
 

@@ -194,7 +194,7 @@ func fill(ctx context.Context, s *stack.Stack, port int) error {
 	begun := time.Now()
 	people, err := demo.Fill(ctx, s)
 	if err != nil {
-		return fmt.Errorf("the demo's data: %w (make stack DO=clean-data PORT=%d deletes the present data)", err, port)
+		return fmt.Errorf("the demo's data: %w (a demo before may have been cut short: make stack DO=clean-data PORT=%d deletes all data of this port; then run make demo again)", err, port)
 	}
 	fmt.Printf("The demo's data is ready, after %.1f s. Sign in to the console as one of:\n  %s\n", time.Since(begun).Seconds(), strings.Join(people, "\n  "))
 	return nil

@@ -93,7 +93,7 @@ func throttles() string {
 		if l, ok := largeRoutes[r.Pattern]; ok {
 			rate, burst = fmt.Sprint(l[0]), fmt.Sprint(l[1])
 		}
-		path := "/" + strings.ReplaceAll(r.Pattern, "/", "~1") // every slash but the first is escaped, as in a JSON pointer
+		path := "/" + strings.ReplaceAll(r.Pattern, "/", "~1") // a / in a path is written ~1 here, as in a JSON pointer
 		fmt.Fprintf(&out, "- { HttpMethod: %s, ResourcePath: '%s', ThrottlingRateLimit: %s, ThrottlingBurstLimit: %s }\n", r.Method, path, rate, burst)
 	}
 	return out.String()

@@ -153,7 +153,7 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string, isLate func
 		if next == "" {
 			return sum.total(o), nil
 		}
-		page.After = page.Prefix + next
+		page.After = page.Prefix + next // next is the sort key without the prefix
 	}
 	var left []table.Key
 	for day := 1; day <= 31; day++ {
@@ -171,14 +171,14 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string, isLate func
 		}
 	}
 	t := sum.total(o)
-	t.More = t.AtMost < 0 // otherwise the org had an allowance throughout the month
+	t.More = t.AtMost < 0 // otherwise its own rows have all requests (see usageSum)
 	return t, nil
 }
 
 // usageSum adds up the rows of a month, day by day. A request under an allowance is counted on the row of the org. If its key has
 // limits, the request is also counted on the row of the key. So the larger of the two sums of a day is a lower bound of the day's
-// requests. Only the row of the org has all requests. It is marked on the day on which an allowance begins or ends. So if there are
-// rows of the org in a month and none of them is marked, the org had an allowance for the whole month. Without such a row, AtMost is not known.
+// requests. Only the row of the org has all requests. On a day on which an allowance begins or ends, the row is marked as not complete.
+// So if a month has rows of the org, and none of them is marked, the org had an allowance for the whole month. Otherwise AtMost is -1.
 type usageSum struct {
 	date             string
 	ofOrg, ofKeys    int64 // the two sums of this date

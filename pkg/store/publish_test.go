@@ -145,8 +145,8 @@ func TestOnlyAServicePublishesToAnAppOfTheOrg(t *testing.T) {
 	}
 }
 
-// TestAPublishedEventIsFannedOutAndCharged: it goes to the endpoints that get its type, and its deliveries are a debt of the app and
-// of the org.
+// TestAPublishedEventIsFannedOutAndCharged: it goes to the endpoints that get its type. Its three deliveries together are charged to the
+// org, which may start one in a second, so they are late.
 func TestAPublishedEventIsFannedOutAndCharged(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}

@@ -20,7 +20,7 @@ const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
 // NewUser is the user that SignIn makes.
 var NewUser = id.Source{}.NewUser()
 
-// Table is a table with one key and one identity. It is for one goroutine.
+// Table is a table with one key and one identity. It is for one goroutine, except that Suspended may run at the same time as Role.
 type Table struct {
 	Key         store.APIKey
 	Known       *store.Identity // nil: the user is unknown; without UserID: the person was erased
@@ -96,7 +96,7 @@ func (t *Table) Role(_ context.Context, o id.Org, _ id.User) (org.Role, bool, er
 	return t.InRole, o == t.Org && t.InRole != "", t.Down
 }
 
-// Suspended reports whether Org is suspended. It may run at the same time as Role.
+// Suspended reports whether Org is suspended. It has a counter of its own, because it may run at the same time as Role.
 func (t *Table) Suspended(_ context.Context, o id.Org) (bool, error) {
 	t.OrgRead++
 	return o == t.Org && t.IsSuspended, t.Down

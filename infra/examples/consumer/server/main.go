@@ -54,7 +54,7 @@ func main() {
 	http.Handle("GET /orgs/{orgId}/invoices/payment", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member"), guard.AllowSuspended()))
 	server := &http.Server{
 		Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout: 30 * time.Second, // a client that never sends its body would otherwise keep a guard.OrgOf that reads it
+		ReadTimeout: 30 * time.Second, // an OrgOf that reads the body must not wait for a client that never sends it
 	}
 	if err := server.ListenAndServe(); err != nil {
 		slog.Error("the server ended", "error", err)

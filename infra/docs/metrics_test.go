@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestTheNumberOfMetricsIsDocumented: CloudWatch charges for each series. CredentialsRefused has one for each code of a refusal: those of
+// TestTheNumberOfMetricsIsDocumented: CloudWatch charges for each series. CredentialsRefused has one for each code of a refusal: the codes of
 // status 401, except the one that only handlers answer, and at the doors of an owner's own endpoints three of status 403.
 func TestTheNumberOfMetricsIsDocumented(t *testing.T) {
 	ownDoors := []problem.Code{problem.InsufficientRole, problem.OrgSuspended, problem.InsufficientScope}

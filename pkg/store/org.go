@@ -83,7 +83,7 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 }
 
 // putOrg writes the rows of a new org with its first admin, "" for none, and the audit entry. A service is not the admin, so
-// another entry names the admin whom a service gives.
+// another entry names the admin that the service has chosen.
 func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more table.Change) {
 	admins := 0
 	if admin != "" {

@@ -65,7 +65,11 @@ class DeliveriesPage extends Page {
   }
 
   override render() {
-    const again = (d: Delivery) => redeliver(this, d).then(() => this.#deliveries.load(), announceProblem)
+    const again = async (d: Delivery) => {
+      const refusal = await redeliver(this, d)
+      if (refusal) announceProblem(refusal)
+      await this.#deliveries.load()
+    }
     return html`
       ${head(text.deliveries.title, html`<code>${visible(this.#endpoint?.url ?? this.#endpointId)}</code> <span class="faint">(${zone()})</span>`,
         html`<button @click=${() => this.#deliveries.load()}>${text.refresh}</button>`)}
@@ -82,11 +86,11 @@ customElements.define('lk-deliveries', DeliveriesPage)
 
 const statuses = ['delivered', 'failed', 'pending', 'held']
 
-// redeliver sends one delivery again.
-export async function redeliver(of: Page, d: Delivery) {
-  await of.api.post(`${of.appPath}/webhook_deliveries/redeliver`, { endpointId: d.endpointId, eventId: d.eventId })
-  announce(text.deliveries.queued(1))
-}
+// redeliver sends one delivery again. It returns null, or the refusal. The caller reads the delivery again in both cases: a refusal
+// may mean that it is on its way already, because its endpoint was enabled.
+export const redeliver = (of: Page, d: Delivery): Promise<unknown> =>
+  of.api.post(`${of.appPath}/webhook_deliveries/redeliver`, { endpointId: d.endpointId, eventId: d.eventId })
+    .then(() => { announce(text.deliveries.queued(1)); return null }, (refusal: unknown) => refusal)
 
 // openEvent shows an event with its deliveries, and reads them again for some seconds while one is pending.
 export function openEvent(of: Page, id: string): Dialog {
@@ -95,6 +99,7 @@ export function openEvent(of: Page, id: string): Dialog {
   let endpoints: Endpoint[] = []
   let more = false
   let error: unknown = null
+  let refusal: unknown = null // of the last redelivery
   let turns = 0
   const read = async () => {
     try {
@@ -112,9 +117,13 @@ export function openEvent(of: Page, id: string): Dialog {
     const waits = deliveries?.length === 0 || deliveries?.some(d => d.status === 'pending' && d.lastAttempt === null)
     if (!error && waits && dialog.isConnected && turns++ < 8) setTimeout(read, 1500)
   }
-  const again = (d: Delivery) => redeliver(of, d).then(() => { turns = 0; return read() }, e => { error = e; dialog.requestUpdate() })
+  const again = async (d: Delivery) => {
+    refusal = await redeliver(of, d)
+    turns = 0
+    await read()
+  }
   const dialog = openDialog(of.person, { title: text.events.one, drawer: true, at: `${of.org.id}/events/${of.appId}/${id}` }, () => html`
-    ${error ? problem(error) : nothing}
+    ${error || refusal ? problem(error ?? refusal) : nothing}
     ${event ? html`
       ${facts([[text.events.type, code(event.type)], [text.id, code(event.id)], [text.events.at(zone()), exactTime(event.createdAt)]])}
       <h3>${text.events.payload}</h3>

@@ -101,6 +101,7 @@ class EndpointsPage extends Page {
     let bounded = false
     let since = 0
     let error: unknown = null
+    let refusal: unknown = null // of the last redelivery
     const page = (from: number, cursor?: string) => this.api.list<Delivery>(
       `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, order: 'desc', limit: 100, cursor })
     const readBars = async (): Promise<Delivery[]> => {
@@ -128,13 +129,13 @@ class EndpointsPage extends Page {
       }
       dialog.requestUpdate()
     }
-    const again = (d: Delivery) => redeliver(this, d)
-      .then(async () => {
-        for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // by then the delivery has usually arrived
-          await read()
-          await new Promise(done => setTimeout(done, 1500))
-        }
-      }, failure => { error = failure; dialog.requestUpdate() })
+    const again = async (d: Delivery) => {
+      refusal = await redeliver(this, d)
+      for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // by then the delivery has usually arrived
+        await read()
+        await new Promise(done => setTimeout(done, 1500))
+      }
+    }
     const closeThen = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
     const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true, at: `${this.org.id}/endpoints/${this.appId}/${e.id}` }, () => html`
       <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
@@ -144,7 +145,7 @@ class EndpointsPage extends Page {
         <button @click=${closeThen(this.#switch)}>${e.enabled ? text.endpoints.disable : text.endpoints.enable}</button>
         <button class="danger-text" @click=${closeThen(this.#delete)}>${text.endpoints.delete}</button>
       </div>
-      ${error ? problem(error) : nothing}
+      ${error || refusal ? problem(error ?? refusal) : nothing}
       ${bars ? hours(bars, since, span) : error ? nothing : skeleton()}
       ${bounded ? html`<p class="small faint">${text.endpoints.bounded}</p>` : nothing}
       ${facts([

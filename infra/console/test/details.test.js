@@ -92,6 +92,28 @@ test('an event shows its deliveries, and reads them again while one is pending',
   assert.equal(buttons(seen).includes('Send again'), false)
 })
 
+// A delivery that was held may be on its way already, because its endpoint was enabled a moment ago.
+test('a refused redelivery reads the delivery again, and tells the refusal', async () => {
+  const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
+  const drawer = of => { click(of, endpoint.url); return opened }
+  for (const [page, show_] of [['lk-endpoints', drawer], ['lk-endpoints', of => { openEvent(of, 'v'); return opened }], ['lk-deliveries', of => () => of]]) {
+    serve({
+      [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`GET ${app}/webhook_endpoints/e1`]: endpoint,
+      [`GET ${app}/webhook_events/v`]: { id: 'v', type: 't', createdAt: 1, data: {} },
+      [`GET ${app}/webhook_deliveries`]: inTurn({ deliveries: [delivery({ status: 'held' })] }, { deliveries: [delivery({ deliveredAt: 2 })] }),
+      [`POST ${app}/webhook_deliveries/redeliver`]: refused(409),
+    })
+    const at = show_(await show(page))
+    await settle()
+    assert.match(at().drawn, />held</)
+    click(at(), 'Send again')
+    await settle()
+    assert.match(at().drawn, />delivered</)
+    assert.match(text(at().drawn) + said.join(), /it is refused/)
+    closeDialogs()
+  }
+})
+
 test('the drawer of an endpoint draws deliveries in the hour of their event', async () => {
   const base = Math.floor(now() / hour) * hour
   Date.now = () => base + 1000

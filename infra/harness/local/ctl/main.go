@@ -192,6 +192,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 // fill fills the stack with the demo's data, and prints the email addresses to sign in with.
 func fill(ctx context.Context, s *stack.Stack, port int) error {
 	begun := time.Now()
+	fmt.Println("writing thirty days of three customers, which takes about half a minute")
 	people, err := demo.Fill(ctx, s)
 	if err != nil {
 		return fmt.Errorf("the demo's data: %w (a demo before may have been cut short: make stack DO=clean-data PORT=%d deletes all data of this port; then run make demo again)", err, port)

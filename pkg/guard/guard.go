@@ -100,15 +100,18 @@ type Guard struct {
 	reports       *callback.Calls // runs both
 }
 
-// New returns a Guard. It makes no request. It panics without a Table, for Tokens without an Issuer, and for a
-// Fallback without ImportedKeys: otherwise every request would be refused for a mistake in the settings. It also panics for an address
-// in Tokens that is neither https nor http on this machine: an attacker in the network could replace the issuer's keys.
+// New returns a Guard. It makes no request. It panics without a Table, for Tokens without an Issuer or with neither Audience nor
+// ClientIDs, and for a Fallback without ImportedKeys: otherwise every request would be refused for a mistake in the settings. It also
+// panics for an address in Tokens that is neither https nor http on this machine: an attacker in the network could replace the issuer's keys.
 func New(c Config) *Guard {
 	if c.Table == "" {
 		panic("guard: Config.Table is empty")
 	}
 	if c.Tokens != nil && c.Tokens.Issuer == "" {
 		panic("guard: Config.Tokens.Issuer is empty")
+	}
+	if c.Tokens != nil && c.Tokens.Audience == "" && len(c.Tokens.ClientIDs) == 0 {
+		panic("guard: Config.Tokens has neither Audience nor ClientIDs")
 	}
 	if c.Tokens != nil && !hasSafeAddresses(*c.Tokens) {
 		panic("guard: in Config.Tokens, Issuer, JWKSURL, UserinfoURL and the issuers of Services must be https, or http on this machine")
@@ -119,6 +122,7 @@ func New(c Config) *Guard {
 	db := dynamodb.NewFromConfig(c.AWS, func(o *dynamodb.Options) {
 		o.HTTPClient = boot.NewHTTPClient()
 		o.Retryer = boot.Retryer()
+		o.RetryMaxAttempts = 0 // AWS_MAX_ATTEMPTS would limit this Retryer
 	})
 	var tokens authn.Tokens // without Tokens, this interface must be nil
 	if c.Tokens != nil {

@@ -340,6 +340,7 @@ func TestImpossibleSettingsPanic(t *testing.T) {
 		},
 		"no table":    func() { guard.New(guard.Config{}) },
 		"no issuer":   func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
+		"no audience": func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Issuer: "https://id.example"}}) },
 		"http issuer": func() { guard.New(withTokens(guard.Tokens{Issuer: "http://id.example"})) },
 		"http keys": func() {
 			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", JWKSURL: "http://id.example/jwks"}))
@@ -367,13 +368,20 @@ func TestImpossibleSettingsPanic(t *testing.T) {
 	}
 	for _, safe := range []guard.Tokens{
 		{Issuer: "https://id.example", JWKSURL: "https://id.example/jwks?a=b", UserinfoURL: "https://id.example/me", Services: []service.Service{{Issuer: "https://ci.example"}, {}}},
+		{Issuer: "https://id.example", ClientIDs: []string{"web"}},
 		{Issuer: "http://127.0.0.1:3004/latchkey", JWKSURL: "http://localhost:3004/jwks", UserinfoURL: "http://[::1]/"},
 	} {
 		guard.New(withTokens(safe))
 	}
 }
 
-func withTokens(t guard.Tokens) guard.Config { return guard.Config{Table: "t", Tokens: &t} }
+// withTokens returns settings that lack nothing, except what t lacks.
+func withTokens(t guard.Tokens) guard.Config {
+	if len(t.ClientIDs) == 0 {
+		t.Audience = "a"
+	}
+	return guard.Config{Table: "t", Tokens: &t}
+}
 
 // TestADatabaseThatHangsIsA503Within3s uses a real client, and a database that accepts connections but never answers.
 func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
@@ -431,6 +439,12 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer "+key)
 	if g.Handler(whoCalls).ServeHTTP(w, r.WithContext(ctx)); w.Code != 503 || reported != nil {
 		t.Errorf("a caller who has gone: %d, reported %v", w.Code, reported)
+	}
+	ctx, end := context.WithTimeout(t.Context(), time.Millisecond) // as http.TimeoutHandler does: the caller still waits
+	defer end()
+	w = httptest.NewRecorder()
+	if g.Handler(whoCalls).ServeHTTP(w, r.WithContext(ctx)); w.Code != 503 || reported == nil {
+		t.Errorf("a time limit of the program: %d, reported %v", w.Code, reported)
 	}
 }
 

@@ -122,7 +122,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := problem.WithRequestID(r.Context(), rand.Text())
 	refused, ok := Refused(err)
 	if !ok {
-		callerWaits := r.Context().Err() == nil // otherwise the caller has caused the error
+		callerWaits := !errors.Is(r.Context().Err(), context.Canceled) // otherwise the caller has caused the error
 		if g.report != nil && callerWaits {
 			logFault(ctx, g.reports.Report(func() { g.report(r, err) }))
 		}

@@ -26,7 +26,7 @@ import (
 // tableAt returns the settings for a table at an address. A check must not use their HTTP client and retries.
 func tableAt(address, name string) Config {
 	return Config{Table: name, AWS: aws.Config{
-		Region: "us-east-1", BaseEndpoint: &address, HTTPClient: broken{}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
+		Region: "us-east-1", BaseEndpoint: &address, HTTPClient: broken{}, Retryer: func() aws.Retryer { return aws.NopRetryer{} }, RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 		}),

@@ -2,14 +2,18 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // scripted is a server whose answer a test sets. It counts the requests.
@@ -137,6 +141,29 @@ func (f *frontDoor) failingPrograms(t *testing.T) {
 			r, err := proxy.try(t.Context(), call{method: "POST", path: "/invoices", body: "{}", bearer: anyKey})
 			if err != nil || r.status != 503 || r.header.Get("Retry-After") != "1" {
 				t.Errorf("no program listens: %d %v %s %v", r.status, r.header, r.text, err)
+			}
+		})
+	}
+}
+
+// silentChecks has function URLs that never answer: not with a TLS handshake, and for nginx, which looks names up while it runs, not
+// with an address. The client gets a 503 within seconds.
+func (f *frontDoor) silentChecks(t *testing.T) {
+	server, errTCP := net.Listen("tcp", "127.0.0.1:0")
+	names, errUDP := net.ListenPacket("udp", "127.0.0.1:0")
+	if err := errors.Join(errTCP, errUDP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = server.Close(), names.Close() })
+	program := newScripted(t)
+	program.answers(plain(200))
+	for _, c := range [][3]string{{"Caddy", "https://" + server.Addr().String(), ""}, {"nginx", "https://" + server.Addr().String(), ""}, {"nginx", "https://id.lambda.example", names.LocalAddr().String()}} {
+		t.Run(c[0]+" "+c[1], func(t *testing.T) {
+			t.Parallel()
+			begun := time.Now()
+			r, err := startProxy(t, c[0], c[1], program.URL, "RESOLVER", cmp.Or(c[2], "127.0.0.1")).try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
+			if took := time.Since(begun); err != nil || r.status != 503 || r.code() != "unavailable" || took > 12*time.Second || program.n.Load() != 0 {
+				t.Errorf("%d %s %v after %s, %d requests at the program", r.status, r.text, err, took, program.n.Load())
 			}
 		})
 	}

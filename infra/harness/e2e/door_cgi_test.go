@@ -43,8 +43,8 @@ func php(t *testing.T) (string, map[string][]string) {
 	serve(t, exec.CommandContext(t.Context(), "php-cgi", "-b", address))
 	waitForServer(t, address)
 	nginx := []string{"1 UPSTREAM;", "1 " + address + ";", "proxy_pass $program;", "fastcgi_pass $program;", `proxy_set_header Authorization "";`, `fastcgi_param HTTP_AUTHORIZATION "";
-    fastcgi_param SCRIPT_FILENAME ` + script + `;
-    fastcgi_param REQUEST_METHOD $request_method;`}
+    include /etc/nginx/fastcgi_params;
+    fastcgi_param SCRIPT_FILENAME ` + script + ";"}
 	for _, h := range setByProxies() {
 		nginx = append(nginx, "proxy_set_header "+h+" ", "fastcgi_param HTTP_"+strings.ToUpper(strings.ReplaceAll(h, "-", "_"))+" ")
 	}

@@ -42,6 +42,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ProxiesRefuseAPathThatIsNotCanonical", f.unclean)
 	t.Run("EachPathNeedsItsOwnScope", f.severalPaths)
 	t.Run("OnlyAnswersOfTheCheckDecide", f.answersOfACheck)
+	t.Run("ACheckThatIsSilentIsA503", f.silentChecks)
 	t.Run("NoClientIsToldToRepeatARequestThatBegan", f.failingPrograms)
 	t.Run("NoHeaderChangesThePathThatIsChecked", f.otherPaths)
 	t.Run("ProxiesAnswerBrowsers", f.browsers)

@@ -39,6 +39,33 @@ func TestTestsCallTheStacksThatTheyStart(t *testing.T) {
 	}
 }
 
+// TestMakeChangesNoGivenValue: make would read $A in a value as a variable, and $(shell ...) as a command.
+func TestMakeChangesNoGivenValue(t *testing.T) {
+	const value = "https://x.example/$web/a $(shell echo b) $$ ' \"c"
+	names := []string{"PARAMETERS", "CONSUMER_PARAMETERS", "TAGS", "ISSUER", "AUDIENCE", "EMAIL", "NAME", "SUB"}
+	show := filepath.Join(t.TempDir(), "show.mk")
+	if err := os.WriteFile(show, []byte("show:\n\t@env\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, given := range [][]string{nil, names} { // in the environment; in the command
+		cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-s", "-f", "Makefile", "-f", show, "show")
+		cmd.Dir, cmd.Env = "../../..", os.Environ()
+		for _, name := range names {
+			if given == nil {
+				cmd.Env = append(cmd.Env, name+"="+value)
+			} else {
+				cmd.Args = append(cmd.Args, name+"="+value)
+			}
+		}
+		out, err := cmd.Output()
+		for _, name := range names {
+			if err != nil || !slices.Contains(strings.Split(string(out), "\n"), name+"="+value) {
+				t.Errorf("%s, in the command %t: %v, %s", name, given != nil, err, regexp.MustCompile("(?m)^"+name+"=.*").FindString(string(out)))
+			}
+		}
+	}
+}
+
 // TestMakeTestUsesNoCachedResult checks that no result comes from Go's test cache, and that no test is left out. The first command
 // runs one test of infra/harness/e2e. The next two run the other packages of each module, two more the tests of limits in another
 // time zone, and the last the other tests of infra/harness/e2e.

@@ -28,8 +28,8 @@ var alarms = []alarm{
 	{"TapAge", "TapAlarms", "Events and audit entries wait for your bus, and are lost after a day. Runbook: A bus that takes nothing", "AWS/Lambda IteratorAge", "FunctionName", "!Ref TapFunction", "Maximum", 300, 2, 600000, "notBreaching"},
 	{"QueueAge", "Alarms", "Webhooks wait to be sent, longer than the longest delay of the queue. Runbook: Webhooks are late", "AWS/SQS ApproximateAgeOfOldestMessage", "QueueName", "!GetAtt DeliveryQueue.QueueName", "Maximum", 300, 2, 1800, "notBreaching"},
 	{"DroppedRecursion", "Alarms", "Lambda stops deliveries that queue their own next attempt. Runbook: Webhooks are late", "AWS/Lambda RecursiveInvocationsDropped", "FunctionName", "!Ref DeliverFunction", "Sum", 300, 1, 0, "notBreaching"},
-	{"DeliveryDeadLetters", "Alarms", "Deliveries that failed in our own code. Runbook: Dead letters", "AWS/SQS ApproximateNumberOfMessagesVisible", "QueueName", "!GetAtt DeliveryDeadLetters.QueueName", "Maximum", 60, 1, 0, "notBreaching"},
-	{"FanoutDeadLetters", "Alarms", "Events that failed in our own code. Runbook: Dead letters", "AWS/SQS ApproximateNumberOfMessagesVisible", "QueueName", "!GetAtt FanoutDeadLetters.QueueName", "Maximum", 60, 1, 0, "notBreaching"},
+	{"DeliveryDeadLetters", "Alarms", "Deliveries that failed in each try, or were throttled. Runbook: Dead letters", "AWS/SQS ApproximateNumberOfMessagesVisible", "QueueName", "!GetAtt DeliveryDeadLetters.QueueName", "Maximum", 60, 1, 0, "notBreaching"},
+	{"FanoutDeadLetters", "Alarms", "Events whose fan-out failed in each try. Runbook: Dead letters", "AWS/SQS ApproximateNumberOfMessagesVisible", "QueueName", "!GetAtt FanoutDeadLetters.QueueName", "Maximum", 60, 1, 0, "notBreaching"},
 }
 
 // usualAlarms prints the alarms of the list. template.yaml has other alarms, which are written by hand.

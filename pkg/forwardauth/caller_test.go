@@ -119,6 +119,33 @@ func TestARequestWithoutTheProxysSecretReadsNothing(t *testing.T) {
 	}
 }
 
+// TestAnUndecidedCheckIsCounted: Lambda counts no error for the 503 of a function URL, so the alarm needs a metric of the log. Errors that
+// anyone can cause ring no alarm.
+func TestAnUndecidedCheckIsCounted(t *testing.T) {
+	key, table, _ := door(t)
+	tokens := &authntest.Tokens{}
+	h := forwardauth.New(guard.On(authn.New(table, tokens)), "")
+	out := logged(t)
+	members := "/authorize-member?org=" + string(table.Key.OrgID)
+	for _, c := range []struct {
+		target, credential string
+		away, ofIssuer     error
+		counted            bool
+	}{
+		{"/authorize", key, errors.New("the table is away"), nil, true},
+		{members, authntest.JWT, nil, errors.New("the issuer is away"), true},
+		{members, authntest.JWT, nil, problem.ErrAtWill, false},
+		{"/authorize?org=x", key, nil, nil, false},
+	} {
+		table.Down, tokens.Err = c.away, c.ofIssuer
+		out.Reset()
+		w := ask(h, "GET", c.target, c.credential)
+		if isCounted := strings.Contains(out.String(), `"ChecksFailed":1`); w.Code != 503 || isCounted != c.counted {
+			t.Errorf("%s: %d, %s", c.target, w.Code, out)
+		}
+	}
+}
+
 // logged returns a buffer that gets all log lines until the test ends.
 func logged(t *testing.T) *bytes.Buffer {
 	t.Helper()

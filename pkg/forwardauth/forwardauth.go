@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -287,11 +288,14 @@ func logRefusal(r *http.Request, refused *problem.Error) {
 	slog.InfoContext(r.Context(), "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
-// logUnknown writes the log line of a check without a decision.
+// logUnknown writes the log line of a check without a decision. Anyone can send a query that is misconfigured, so no alarm counts it.
 func logUnknown(r *http.Request, err error) {
 	attrs := []any{"error", err, "requestId", problem.RequestID(r.Context()), "trace", problem.Trace(r.Context())}
+	var misconfigured principal.MisconfiguredError
 	if code := limit.LogCode(err); code != "" {
 		attrs = append(append(attrs, metric.LeasesFailed.With(1)...), "code", code)
+	} else if !errors.Is(err, problem.ErrAtWill) && !errors.As(err, &misconfigured) {
+		attrs = append(attrs, metric.ChecksFailed.With(1)...)
 	}
 	slog.ErrorContext(r.Context(), "authorizer cannot tell", attrs...)
 }

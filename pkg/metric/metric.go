@@ -41,6 +41,7 @@ var (
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
 	RequestsLimited     = Metric{"RequestsLimited", Count, ""}     // requests over the limits of their API key
 	LeasesFailed        = Metric{"LeasesFailed", Count, ""}        // requests that were neither let through nor limited
+	ChecksFailed        = Metric{"ChecksFailed", Count, ""}        // checks of the function URL that got 503, except for a reason of the caller
 	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens that may have a new key of the issuer, or whose user gets 429 from userinfo
 	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens of an issuer that only services have, when it cannot be called
 	SharedUnknownKeys   = Metric{"SharedUnknownKeys", Count, ""}   // both of these at a shared authorizer
@@ -54,7 +55,7 @@ var (
 // All returns every metric.
 func All() []Metric {
 	return []Metric{
-		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, UnknownKeys, ServiceIssuerFaults, SharedUnknownKeys,
+		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, ChecksFailed, UnknownKeys, ServiceIssuerFaults, SharedUnknownKeys,
 		AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
 	}
 }

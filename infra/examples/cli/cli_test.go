@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,9 +49,10 @@ type world struct {
 	*storetest.Table
 	t       *testing.T
 	url     string
-	program string       // the file of the program; the file program+".tokens" gets a line for each call of TOKEN_CMD
+	program string       // the file of the program
 	ahead   atomic.Int64 // milliseconds by which the API's clock is ahead of the real time
 	answer  atomic.Value // an answer, which handles each request
+	token   string       // TOKEN_CMD; "": it counts its calls in program+".tokens"
 }
 
 // answer handles a request. serve lets the API handle it.
@@ -100,7 +102,7 @@ func (w *world) start(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	w.t.Helper()
 	out, log := &bytes.Buffer{}, &bytes.Buffer{}
 	cmd = exec.CommandContext(w.t.Context(), w.program, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(w.program), "LATCHKEY_API=" + w.url, "KEY=lk_text", "TOKEN_CMD=echo >> " + w.program + ".tokens; echo owner$(wc -l < " + w.program + ".tokens)"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(w.program), "LATCHKEY_API=" + w.url, "KEY=lk_text", "TOKEN_CMD=" + cmp.Or(w.token, "echo >> "+w.program+".tokens; echo owner$(wc -l < "+w.program+".tokens)")}
 	cmd.Stdout, cmd.Stderr = out, log
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)
@@ -119,6 +121,17 @@ func (w *world) runAndMatch(want string, args ...string) {
 	cmd, out := w.start(args...)
 	if err := cmd.Wait(); err != nil || !regexp.MustCompile("^"+want+"\n$").MatchString(out.String()) {
 		w.t.Errorf("%v: %v\n%swant\n%s", args, err, out, want)
+	}
+}
+
+// runAndRefuse runs the program, which must end with the exit status 1 within 20 seconds and say the text.
+func (w *world) runAndRefuse(want string, args ...string) {
+	w.t.Helper()
+	cmd, _ := w.start(args...)
+	defer time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() }).Stop()
+	_ = cmd.Wait()
+	if log := cmd.Stderr.(*bytes.Buffer).String(); cmd.ProcessState.ExitCode() != 1 || !strings.Contains(log, want) {
+		w.t.Errorf("%v: %v: %s\nwant\n%s", args, cmd.ProcessState, log, want)
 	}
 }
 
@@ -473,19 +486,16 @@ func TestOnlyAnInterruptedListenSucceeds(t *testing.T) {
 	}
 }
 
-// A header with a line break can never be sent, so a walk must not try again for ever.
-func TestAHeaderWithALineBreakIsRefusedAtOnce(t *testing.T) {
+// A header with a line break can never be sent, and a walk without a token never succeeds, so neither may be tried again for ever.
+func TestAHeaderThatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.orgs(1)
+	args := []string{"suspend", "--all", "--yes", "--state", w.program + ".run"}
 	for _, flag := range []string{"--reason", "--operator"} {
-		cmd, _ := w.start("suspend", "--all", "--yes", "--state", w.program+".run", flag, "unpaid\nsince May")
-		stop := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait()
-		log := cmd.Stderr.(*bytes.Buffer).String()
-		if want := "must be one line"; !stop.Stop() || !strings.Contains(log, want) {
-			t.Errorf("%s with a line break: %s, want %q", flag, log, want)
-		}
+		w.runAndRefuse("must be one line", append(args, flag, "unpaid\nsince May")...)
 	}
+	w.token = "true"
+	w.runAndRefuse("TOKEN_CMD has printed no token", args...)
 }
 
 func TestAKeyDeletedMeanwhileDoesNotStopARun(t *testing.T) {

@@ -171,7 +171,9 @@ func (t *token) get(ctx context.Context, refused string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("TOKEN_CMD: %w", err)
 	}
-	t.text, t.ends = strings.TrimSpace(string(out)), time.Time{}
+	if t.text, t.ends = strings.TrimSpace(string(out)), (time.Time{}); t.text == "" {
+		return "", errors.New("TOKEN_CMD has printed no token")
+	}
 	var claims struct{ Exp int64 }
 	if parts := strings.Split(t.text, "."); len(parts) == 3 {
 		payload, err := base64.RawURLEncoding.DecodeString(parts[1])

@@ -486,6 +486,22 @@ func TestOnlyAnInterruptedListenSucceeds(t *testing.T) {
 	}
 }
 
+// TestASignalEndsAWaitForAToken has a TOKEN_CMD whose child still holds the standard output when the command is killed.
+func TestASignalEndsAWaitForAToken(t *testing.T) {
+	w := newWorld(t)
+	w.token = "echo >> " + w.program + ".tokens; sleep 20 2> /dev/null; echo owner"
+	cmd, _ := w.start("org", "show", "org_1")
+	for _, err := os.Stat(w.program + ".tokens"); err != nil; _, err = os.Stat(w.program + ".tokens") {
+		time.Sleep(10 * time.Millisecond)
+	}
+	sent := time.Now()
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	if took := time.Since(sent); cmd.ProcessState.ExitCode() != 130 || took > 10*time.Second {
+		t.Errorf("exit status %d after %s, want 130 in a second", cmd.ProcessState.ExitCode(), took)
+	}
+}
+
 // A header with a line break can never be sent, and a walk without a token never succeeds, so neither may be tried again for ever.
 func TestAHeaderThatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	w := newWorld(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -166,10 +167,10 @@ func (t *token) get(ctx context.Context, refused string) (string, error) {
 		return "", errors.New("TOKEN_CMD is not set: it must be a command that prints an access token of a service, as 'make -s token KIND=service'")
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", t.command)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.WaitDelay = os.Stderr, time.Second // after a signal, a child of the command may hold its output
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("TOKEN_CMD: %w", err)
+		return "", cmp.Or(ctx.Err(), fmt.Errorf("TOKEN_CMD: %w", err))
 	}
 	if t.text, t.ends = strings.TrimSpace(string(out)), (time.Time{}); t.text == "" {
 		return "", errors.New("TOKEN_CMD has printed no token")

@@ -108,6 +108,9 @@ func (j *journal) add(e entry) error {
 func (j *journal) apply(e entry) {
 	switch {
 	case e.Org != "":
+		if j.orgs == nil {
+			j.orgs = map[string]entry{}
+		}
 		e.Keys = slices.Compact(slices.Sorted(slices.Values(append(e.Keys, j.orgs[e.Org].Keys...))))
 		j.orgs[e.Org] = e
 	case e.Do == page:

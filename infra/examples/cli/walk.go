@@ -34,7 +34,7 @@ type walk struct {
 
 func newWalk(c *cli, run entry) (w *walk, err error) {
 	c.patient, run.API = true, c.base
-	w = &walk{c, journal{run: run, orgs: map[string]entry{}}, c.flags["yes"] == ""}
+	w = &walk{c, journal{run: run}, c.flags["yes"] == ""}
 	if path := cmp.Or(c.flags["from"], c.flags["state"]); path != "" {
 		err = w.open(path, run)
 	}

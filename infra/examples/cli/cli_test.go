@@ -115,13 +115,14 @@ func (w *world) start(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	return cmd, out
 }
 
-// runAndMatch runs the program to its end. want is a regular expression for the program's output.
-func (w *world) runAndMatch(want string, args ...string) {
+// runAndMatch runs the program to its end, and returns its log. want is a regular expression for the program's output.
+func (w *world) runAndMatch(want string, args ...string) (log string) {
 	w.t.Helper()
 	cmd, out := w.start(args...)
 	if err := cmd.Wait(); err != nil || !regexp.MustCompile("^"+want+"\n$").MatchString(out.String()) {
 		w.t.Errorf("%v: %v\n%swant\n%s", args, err, out, want)
 	}
+	return cmd.Stderr.(*bytes.Buffer).String()
 }
 
 // runAndRefuse runs the program, which must end with the exit status 1 within 20 seconds and say the text.
@@ -276,6 +277,7 @@ func TestResumeFromResumesOnlyTheOrgsOfItsRun(t *testing.T) {
 	}))
 	w.runAndMatch("40 orgs are suspended by this run, 5 were suspended before, and 0 are deleted.", args...)
 	w.checkKeys("key_suspended", keys...)
+	w.runAndRefuse("the run of 1970-01-01T00:00:01Z in "+file+" has ended: it has suspended 40 orgs, and 0 others are resumed. Use another file for a new run", args...)
 	set(false, orgs[6])
 	set(true, orgs[6])
 	set(false, orgs[7])
@@ -289,7 +291,7 @@ func TestResumeFromResumesOnlyTheOrgsOfItsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.runAndMatch("0 orgs are resumed, .*", "resume", "--from", file, "--yes") // this also ends the run of suspend --all
-	w.runAndMatch("0 orgs are suspended by this run, 0 were suspended before, and 0 are deleted.", args...)
+	w.runAndRefuse("has ended", args...)
 }
 
 // TestACallWaitsForRetryAfter also checks that a walk begins a minute after the time in --made-before.
@@ -549,7 +551,10 @@ func TestAContinuedRunWalksOnceMore(t *testing.T) {
 	if err := os.WriteFile(w.program+".run", []byte(journal), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.runAndMatch("1 orgs are suspended by this run, .*", "suspend", "--all", "--yes", "--state", w.program+".run")
+	log := w.runAndMatch("1 orgs are suspended by this run, .*", "suspend", "--all", "--yes", "--state", w.program+".run")
+	if want := "continues the run of 1970-01-01T00:00:01Z"; !strings.Contains(log, want) {
+		t.Errorf("%s, want %q", log, want)
+	}
 }
 
 // TestATryThatSucceedsLateIsOfItsRun has an API that refuses a suspension for two minutes, and a run that is killed when it has succeeded.

@@ -36,7 +36,8 @@ const usage = `latchkey: the API from a command line
   suspend --all [--state FILE --yes]                                      every org
   resume --from FILE [--yes]                                              the orgs that the run of suspend --all in FILE has suspended
 
-Without --yes the last three only list and count. A run that was interrupted continues with the same --state FILE.
+Without --yes the last three only list and count. A run that was interrupted continues with the same --state FILE. A new
+run needs a new FILE.
 With --key - the key is read from the environment variable KEY, or from the standard input. --api is by default LATCHKEY_API, BASE_URL or
 http://127.0.0.1:3000. TOKEN_CMD is a command that prints an access token of a service. The audit log shows --reason and --operator.
 `

@@ -81,17 +81,22 @@ func (w *walk) visitOrgs(ctx context.Context, orgs []customer, do visit) error {
 	})...)
 }
 
-// report prints a text. In it, $left becomes the number of orgs in the state "left", and ${keys of left} the number of their keys.
-func (w *walk) report(text string) error {
+// counted returns a text with numbers: $left becomes the number of orgs in the state "left", and ${keys of left} the number of their keys.
+func (w *walk) counted(text string) string {
 	counts := map[string]int{}
 	for _, e := range w.orgs {
 		counts[e.Do]++
 		counts["keys of "+e.Do] += len(e.Keys)
 	}
+	return os.Expand(text, func(name string) string { return strconv.Itoa(counts[name]) })
+}
+
+// report prints a text with numbers.
+func (w *walk) report(text string) error {
 	if w.isDry {
 		text += " Nothing was changed: this needs --yes."
 	}
-	_, err := fmt.Println(os.Expand(text, func(name string) string { return strconv.Itoa(counts[name]) }))
+	_, err := fmt.Println(w.counted(text))
 	return err
 }
 
@@ -197,13 +202,21 @@ func (w *walk) goodKeys(ctx context.Context, o string) (good []string, err error
 	}
 }
 
-// suspendAll suspends every org. It repeats the walk until a whole walk, begun at least a minute after the run, meets no new org.
+// suspendAll suspends every org. It repeats the walk until a whole walk, begun at least a minute after the run, meets no new org. It
+// refuses the file of a run that has ended, because its orgs may work again.
 func suspendAll(ctx context.Context, c *cli) error {
 	now, err := c.waitUntilSettled(ctx, 0) // only reads the API's clock: the moment 0 is long ago
 	if err != nil {
 		return err
 	}
 	w, err := newWalk(c, entry{Do: "suspend", At: now.UnixMilli()})
+	switch {
+	case err == nil && w.isOver:
+		did := w.counted("it has suspended $done orgs, and $resumed others are resumed")
+		err = fmt.Errorf("the run of %s in %s has ended: %s. Use another file for a new run", stamp(w.run.At), c.flags["state"], did)
+	case err == nil && w.run.At != now.UnixMilli():
+		say("This continues the run of %s. It does not look again at the orgs that it has suspended.", stamp(w.run.At))
+	}
 	for err == nil && !w.isOver {
 		isWhole, known := w.at.Cursor == "" && now.Sub(time.UnixMilli(w.run.At)) >= settle, len(w.orgs)
 		switch err = w.visitList(ctx, w.suspendOne); {

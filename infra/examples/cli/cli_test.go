@@ -557,6 +557,30 @@ func TestAContinuedRunWalksOnceMore(t *testing.T) {
 	}
 }
 
+// TestAnOrgThatIsBeingDeletedIsReported has an org whose deletion was cut short before it revoked a key.
+func TestAnOrgThatIsBeingDeletedIsReported(t *testing.T) {
+	w := newWorld(t)
+	orgs := w.orgs(2)
+	keys := w.keys(time.Now(), orgs...)
+	w.Faults.Plan("Query", storetest.Malformed, 1)
+	if err := w.DeleteOrg(t.Context(), owner, orgs[0]); err == nil {
+		t.Fatal("the deletion was not cut short")
+	}
+	w.checkKeys("", keys...)
+	if err := os.WriteFile(w.program+".run", fmt.Appendf(nil, "{\"do\":\"suspend\",\"api\":%q,\"at\":1000}\n", w.url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const warning = " 1 are being deleted, and their keys may work: delete them again."
+	w.runAndMatch("1 orgs are to suspend, 0 were suspended before, and 0 are deleted."+warning+" Nothing .*", "suspend", "--all")
+	args := []string{"suspend", "--all", "--yes", "--state", w.program + ".run"}
+	log := w.runAndMatch("1 orgs are suspended by this run, 0 were suspended before, and 0 are deleted."+warning, args...)
+	if want := string(orgs[0]) + "  is being deleted"; !strings.Contains(log, want) {
+		t.Errorf("%s, want %q", log, want)
+	}
+	w.checkKeys("key_suspended", keys[1])
+	w.runAndRefuse("0 others are resumed."+warning, args...)
+}
+
 // TestATryThatSucceedsLateIsOfItsRun has an API that refuses a suspension for two minutes, and a run that is killed when it has succeeded.
 func TestATryThatSucceedsLateIsOfItsRun(t *testing.T) {
 	w := newWorld(t)

@@ -32,6 +32,7 @@ const (
 	tried   = "try"     // the run is about to change it; the answer may be lost
 	done    = "done"    // its keys in the journal are revoked, or it is suspended since At
 	gone    = "gone"    // it is deleted
+	closing = "closing" // its deletion has begun, and its keys may work: a walk looks again
 	left    = "left"    // the run left it unchanged: it had no such keys, or was suspended before
 	resumed = "resumed" // the run's suspension has ended
 	kept    = "kept"    // it stays suspended: someone else has suspended it again

@@ -22,7 +22,8 @@ const settle = time.Minute
 // customer is an org.
 type customer struct {
 	ID, Name    string
-	SuspendedAt int64 // milliseconds; 0: it is not suspended
+	State       string // as the list has it
+	SuspendedAt int64  // milliseconds; 0: it is not suspended
 }
 
 // walk is a run over orgs, several at a time.
@@ -56,7 +57,7 @@ func (w *walk) visitList(ctx context.Context, do visit) error {
 		if _, err := w.call(ctx, "GET", pagePath(w.at.Cursor, "/v1/orgs"), nil, &list); err != nil {
 			return err
 		}
-		isOver := func(o customer) bool { e := w.orgs[o.ID]; return e.Do != "" && e.Do != tried }
+		isOver := func(o customer) bool { return !slices.Contains([]string{"", tried, closing}, w.orgs[o.ID].Do) }
 		if err := w.visitOrgs(ctx, slices.DeleteFunc(list.Orgs, isOver), do); err != nil {
 			return err
 		}
@@ -82,21 +83,26 @@ func (w *walk) visitOrgs(ctx context.Context, orgs []customer, do visit) error {
 }
 
 // counted returns a text with numbers: $left becomes the number of orgs in the state "left", and ${keys of left} the number of their keys.
+// It adds how many orgs are being deleted.
 func (w *walk) counted(text string) string {
 	counts := map[string]int{}
 	for _, e := range w.orgs {
 		counts[e.Do]++
 		counts["keys of "+e.Do] += len(e.Keys)
 	}
+	if counts[closing] > 0 {
+		text += " $closing are being deleted, and their keys may work: delete them again."
+	}
 	return os.Expand(text, func(name string) string { return strconv.Itoa(counts[name]) })
 }
 
 // report prints a text with numbers.
 func (w *walk) report(text string) error {
+	text = w.counted(text)
 	if w.isDry {
 		text += " Nothing was changed: this needs --yes."
 	}
-	_, err := fmt.Println(w.counted(text))
+	_, err := fmt.Println(text)
 	return err
 }
 
@@ -212,8 +218,8 @@ func suspendAll(ctx context.Context, c *cli) error {
 	w, err := newWalk(c, entry{Do: "suspend", At: now.UnixMilli()})
 	switch {
 	case err == nil && w.isOver:
-		did := w.counted("it has suspended $done orgs, and $resumed others are resumed")
-		err = fmt.Errorf("the run of %s in %s has ended: %s. Use another file for a new run", stamp(w.run.At), c.flags["state"], did)
+		did := w.counted("it has suspended $done orgs, and $resumed others are resumed.")
+		err = fmt.Errorf("the run of %s in %s has ended: %s Use another file for a new run", stamp(w.run.At), c.flags["state"], did)
 	case err == nil && w.run.At != now.UnixMilli():
 		say("This continues the run of %s. It does not look again at the orgs that it has suspended.", stamp(w.run.At))
 	}
@@ -260,15 +266,23 @@ func (w *walk) suspendOne(ctx context.Context, o customer, _ entry) (entry, erro
 	}
 	var err error
 	if w.isDry {
-		if err = suspend.before(ctx); err == nil {
-			say("%s  %s", o.ID, o.Name)
-			return entry{Do: done}, nil
-		}
+		err = suspend.before(ctx)
 	} else {
 		_, err = suspend.call(ctx, "POST", orgPath(o.ID)+"/suspension", struct{}{}, &o)
 	}
-	if errors.Is(err, errOthers) {
+	isClosing := w.isDry && o.State == "deleted"
+	if problem.Is(err, problem.OrgNotFound) { // an org whose deletion has begun can still be read
+		_, err = w.look(ctx, &o)
+		isClosing = true
+	}
+	switch {
+	case errors.Is(err, errOthers):
 		return entry{Do: left}, nil
+	case err == nil && isClosing:
+		say("%s  is being deleted  %s", o.ID, o.Name)
+		return entry{Do: closing}, nil
+	case err == nil && w.isDry:
+		say("%s  %s", o.ID, o.Name)
 	}
 	return entry{Do: done, At: o.SuspendedAt}, err
 }

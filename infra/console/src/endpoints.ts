@@ -94,7 +94,6 @@ class EndpointsPage extends Page {
   }
 
   #details(e: Endpoint) {
-    let counted: Endpoint | null = null
     let examples: Catalogue['events'] = []
     let bars: Delivery[] | null = null
     let span = 0 // hours
@@ -121,7 +120,8 @@ class EndpointsPage extends Page {
     }
     const read = async () => {
       try {
-        counted = await this.api.get<Endpoint>(this.#one(e))
+        Object.assign(e, await this.api.get<Endpoint>(this.#one(e))) // also in the list, which must not offer what no longer fits
+        this.requestUpdate()
         bars = await readBars()
         error = null
       } catch (failure) {
@@ -140,8 +140,8 @@ class EndpointsPage extends Page {
     const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true, at: `${this.org.id}/endpoints/${this.appId}/${e.id}` }, () => html`
       <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
       <div class="row">
-        <button @click=${closeThen(this.#test)}>${text.endpoints.test}</button>
-        ${examples.length ? html`<button @click=${closeThen(() => this.#example(e, examples))}>${text.catalogue.example}</button>` : nothing}
+        <button ?disabled=${!e.enabled} @click=${closeThen(this.#test)}>${text.endpoints.test}</button>
+        ${examples.length ? html`<button ?disabled=${!e.enabled} @click=${closeThen(() => this.#example(e, examples))}>${text.catalogue.example}</button>` : nothing}
         <button @click=${closeThen(this.#switch)}>${e.enabled ? text.endpoints.disable : text.endpoints.enable}</button>
         <button class="danger-text" @click=${closeThen(this.#delete)}>${text.endpoints.delete}</button>
       </div>
@@ -149,10 +149,9 @@ class EndpointsPage extends Page {
       ${bars ? hours(bars, since, span) : error ? nothing : skeleton()}
       ${bounded ? html`<p class="small faint">${text.endpoints.bounded}</p>` : nothing}
       ${facts([
-        [text.status, this.#state(counted ?? e)],
-        ...(counted?.pausedUntil && counted.pausedUntil > Date.now()
-          ? [[text.endpoints.paused, time(counted.pausedUntil)]] as [string, unknown][] : []),
-        ...(counted ? [[text.endpoints.held, number(counted.heldCount ?? 0)]] as [string, unknown][] : []),
+        [text.status, this.#state(e)],
+        ...(e.pausedUntil && e.pausedUntil > Date.now() ? [[text.endpoints.paused, time(e.pausedUntil)]] as [string, unknown][] : []),
+        ...(e.heldCount !== undefined ? [[text.endpoints.held, number(e.heldCount)]] as [string, unknown][] : []),
         [text.endpoints.events, html`<span class="chips">${e.events.map(code)}</span>`],
         [text.endpoints.description, e.description ? given(e.description) : text.none],
         [text.id, code(e.id)],
@@ -163,7 +162,7 @@ class EndpointsPage extends Page {
       <h3>${text.endpoints.last} <span class="faint">(${zone()})</span></h3>
       ${bars?.slice(0, shown).map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button>
-        ${exactTime(d.createdAt)}`, again, counted?.pausedUntil))}
+        ${exactTime(d.createdAt)}`, again, e.pausedUntil))}
       ${bars?.length && !console_.isEmbedded ? html`
         <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>` : nothing}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)

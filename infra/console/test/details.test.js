@@ -174,6 +174,29 @@ test('an endpoint shows its state, and can be enabled and disabled', async () =>
   assert.deepEqual([asked(`DELETE ${app}/webhook_endpoints/on`).length, asked(`GET ${app}/webhook_endpoints`).length], [1, 5])
 })
 
+// The list was read before the endpoint answered 410. Disabling it would overwrite the reason, and lock out the app's key.
+test('the drawer of an endpoint offers what its newest state allows', async () => {
+  const old = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true, description: 'old' }
+  const known = { scopes: [], events: [{ type: 'a.b', description: '', example: {} }] }
+  for (const [before, now, wanted] of [[true, false, 'Enable'], [false, true, 'Disable']]) {
+    serve({
+      'GET catalogue.json': known, [`GET ${app}/webhook_endpoints`]: { endpoints: [{ ...old, enabled: before }] }, [`GET ${app}/webhook_deliveries`]: { deliveries: [] },
+      [`GET ${app}/webhook_endpoints/e1`]: { ...old, enabled: now, disabledReason: now ? null : 'gone', disabledAt: 1e12, description: 'new', heldCount: 0 }, [`PATCH ${app}/webhook_endpoints/e1`]: {},
+    })
+    const page = await show('lk-endpoints')
+    click(page, 'https://one.example')
+    await settle()
+    assert.deepEqual([buttons(opened()).filter(b => /able endpoint/.test(b)), buttons(page).filter(b => /able$/.test(b))], [[`${wanted} endpoint`], [wanted]])
+    assert.match(text(opened().drawn), /Description new/)
+    for (const b of ['Send test event', 'Send example']) if (!now) assert.throws(() => click(opened(), b), /disabled/)
+    click(opened(), `${wanted} endpoint`)
+    await settle()
+    await submit(opened())
+    assert.deepEqual(asked(`PATCH ${app}/webhook_endpoints/e1`).map(c => c.body), [{ enabled: !now }])
+    closeDialogs()
+  }
+})
+
 test('the audit log marks a leaked key, and shows the source as text', async () => {
   const entry = (id, action, source) => ({ id, at: 1, action, actor: { type: 'holder' }, target: { type: 'key', id: 'k' }, requestId: 'r', changes: {}, source })
   serve({

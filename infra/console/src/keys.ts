@@ -7,11 +7,11 @@ import { timeline } from './chart'
 import { type Dialog, openDialog, openForm, shownId } from './dialog'
 import { changed, check, input, limitFields, limitsOf, line, Pairs, select } from './fields'
 import { reopen } from './kept'
-import { dayLimit, isoDay, usageChart } from './usage'
+import { dayLimit, isCounted, isoDay, span, usageChart } from './usage'
 import { List } from './list'
 import { text } from './texts'
 import type { CreatedKey, Key, Member, Usage } from './types'
-import { ago, announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, number, Page, problem, table, time } from './ui'
+import { ago, announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, problem, table, time } from './ui'
 
 type Status = 'active' | 'replaced' | 'expired' | 'revoked'
 const week = 7 * 86_400_000 // the longest grace
@@ -182,7 +182,7 @@ class KeysPage extends Page {
       done: revoked => { announce(revoked); return this.#keys.load() },
     })
     this.api.get<{ days: Usage[] }>(`${this.#one(k)}/usage`, { from: today, to: today }).then(({ days: [u] }) => {
-      if (u) counted = `; ${text.keys.today(number(u.requests))}`
+      if (u && isCounted(u)) counted = `; ${text.keys.today(span([u]))}`
       dialog.requestUpdate()
     }, () => {})
   }

@@ -39,8 +39,11 @@ function daysOf(rows: Usage[]): Usage[] {
   })
 }
 
+// isCounted reports whether requests of a day were counted. Its row may have only refusals.
+export const isCounted = (u: Usage) => u.atMost !== null || u.requests > 0
+
 // span returns the number of requests as a text: a number, or a range.
-function span(of: Usage[]): string {
+export function span(of: Usage[]): string {
   const least = of.reduce((sum, u) => sum + u.requests, 0)
   const most = of.reduce((sum, u) => sum + (u.atMost ?? Infinity), 0)
   if (most === Infinity) return text.usage.atLeast(number(least))
@@ -63,9 +66,8 @@ export function usageChart(page: Page, k: Key, limit: number | null): (d: Dialog
     if (!read) return skeleton()
     const note = together ? html`<p class="note">${together}</p>` : nothing
     const refused = read.filter(u => u.refused)
-    const isCounted = read.some(u => u.atMost !== null || u.requests > 0)
     return html`
-      ${isCounted ? chart({
+      ${read.some(isCounted) ? chart({
         title: text.usage.title, bars: barsOf(read, days), unit: text.usage.day, shadeName: text.usage.atMost,
         line: limit === null ? undefined : { value: limit, name: text.usage.limit(number(limit)) },
       }) : html`<p class="note">${together ? text.usage.asWhole : text.usage.none}</p>`}

@@ -134,6 +134,20 @@ test('the form that revokes a key shows its last use', async () => {
   assert.deepEqual(asked('GET orgs/o/keys/k1/usage').map(c => c.query), [{ from: today, to: today }])
 })
 
+test('the form that revokes a key shows no bound as a count', async () => {
+  const [date] = new Date().toISOString().split('T')
+  for (const [days, says] of [
+    [[{ date, requests: 0, atMost: 1 }], 'hours ago ; 0 to 1 requests today'], [[{ date, requests: 7, atMost: null }], 'hours ago ; at least 7 requests today'],
+    [[{ date, requests: 0, atMost: null, refused: { key_revoked: 1 } }], 'hours ago Also'], [[], 'hours ago Also'],
+  ]) {
+    serve({ 'GET orgs/o/keys': { keys: [key('k1', { lastUsedAt: Date.now() - 5 * hour - 1 })] }, 'GET orgs/o/keys/k1/usage': { days } })
+    click(await show('lk-keys'), 'Revoke')
+    await settle()
+    assert.ok(text(opened().drawn).includes(says), text(opened().drawn))
+    closeDialogs()
+  }
+})
+
 test('an event shows its deliveries by state', async () => {
   const now = Date.now()
   const d = (eventId, status, lastAttempt = null) => ({ eventId, endpointId: 'x', status, lastAttempt, createdAt: now })

@@ -11,7 +11,7 @@ import { dayLimit, isCounted, isoDay, span, usageChart } from './usage'
 import { List } from './list'
 import { text } from './texts'
 import type { CreatedKey, Key, Member, Usage } from './types'
-import { ago, announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, problem, table, time } from './ui'
+import { ago, announce, badge, chosenApp, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, problem, table, time } from './ui'
 
 type Status = 'active' | 'replaced' | 'expired' | 'revoked'
 const week = 7 * 86_400_000 // the longest grace
@@ -114,12 +114,13 @@ class KeysPage extends Page {
 
   #create = () => this.#withSettings(text.keys.create, known => {
     const [pairs, scopes] = [new Pairs({}), scopesIn(known, [])]
+    const apps = this.person.apps.get(this.org.id) ?? []
     openForm(this.person, {
       title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs, choices: scopes,
       fields: d => html`
         ${input({ label: text.name, name: 'name', max: 100, help: text.keys.nameHelp })}
         <div class="two">
-          ${select({ label: text.app, name: 'appId', options: (this.person.apps.get(this.org.id) ?? []).map(a => [a.id, a.name] as const) })}
+          ${select({ label: text.app, name: 'appId', value: chosenApp(apps)?.id, options: apps.map(a => [a.id, a.name] as const) })}
           ${select({ label: text.keys.expires, name: 'expiresIn', value: longest(),
             options: longest() ? lifetimes() : [['', text.keys.never], ...lifetimes()] })}
         </div>

@@ -148,6 +148,14 @@ test('the form that revokes a key shows no bound as a count', async () => {
   }
 })
 
+test('a new key is for the default app, though others are newer', async () => {
+  serve({ 'GET orgs/o/keys': { keys: [] }, 'POST orgs/o/keys': [201, { id: 'n', key: 'lk_secret' }] })
+  click(await show('lk-keys', { person: aPerson([{ id: 'new', name: 'Newest', isDefault: false }, { id: 'app', name: 'First', isDefault: true }]) }), 'New API key')
+  await settle()
+  await submit(opened())
+  assert.equal(asked('POST orgs/o/keys')[0].body.appId, 'app')
+})
+
 test('an event shows its deliveries by state', async () => {
   const now = Date.now()
   const d = (eventId, status, lastAttempt = null) => ({ eventId, endpointId: 'x', status, lastAttempt, createdAt: now })

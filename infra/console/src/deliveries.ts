@@ -101,6 +101,7 @@ export function openEvent(of: Page, id: string): Dialog {
   let error: unknown = null
   let refusal: unknown = null // of the last redelivery
   let turns = 0
+  let timer = 0
   const read = async () => {
     try {
       const eventId = encodeURIComponent(id)
@@ -115,12 +116,15 @@ export function openEvent(of: Page, id: string): Dialog {
     }
     dialog.requestUpdate()
     const waits = deliveries?.length === 0 || deliveries?.some(d => d.status === 'pending' && d.lastAttempt === null)
-    if (!error && waits && dialog.isConnected && turns++ < 8) setTimeout(read, 1500)
+    clearTimeout(timer)
+    if (!error && waits && dialog.isConnected && turns++ < 8) timer = setTimeout(read, 1500)
   }
   const again = async (d: Delivery) => {
     refusal = await redeliver(of, d)
+    dialog.requestUpdate() // shows a refusal before the delivery is read again
     turns = 0
-    await read()
+    const first = read()
+    if (!refusal) await first // until then the button could send it twice
   }
   const dialog = openDialog(of.person, { title: text.events.one, drawer: true, at: `${of.org.id}/events/${of.appId}/${id}` }, () => html`
     ${error || refusal ? problem(error ?? refusal) : nothing}

@@ -129,12 +129,17 @@ class EndpointsPage extends Page {
       }
       dialog.requestUpdate()
     }
+    let timer = 0
+    const follow = async (turns: number) => { // after five turns a delivery has usually arrived
+      await read()
+      clearTimeout(timer)
+      if (turns > 1 && dialog.isConnected) timer = setTimeout(() => void follow(turns - 1), 1500)
+    }
     const again = async (d: Delivery) => {
       refusal = await redeliver(this, d)
-      for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // by then the delivery has usually arrived
-        await read()
-        await new Promise(done => setTimeout(done, 1500))
-      }
+      dialog.requestUpdate() // shows a refusal before the delivery is read again
+      const first = follow(5)
+      if (!refusal) await first // until then the button could send it twice
     }
     const closeThen = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
     const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true, at: `${this.org.id}/endpoints/${this.appId}/${e.id}` }, () => html`

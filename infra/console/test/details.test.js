@@ -114,6 +114,44 @@ test('a refused redelivery reads the delivery again, and tells the refusal', asy
   }
 })
 
+test('a refusal is shown at once, and its button can be pressed again', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
+  const [list, send] = [`GET ${app}/webhook_deliveries`, `POST ${app}/webhook_deliveries/redeliver`]
+  for (const open of [of => click(of, endpoint.url), of => openEvent(of, 'v')]) {
+    const [reading, sending] = [held(), held()]
+    const pending = { deliveries: [delivery({ status: 'pending', lastAttempt: null })] }
+    serve({
+      [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`GET ${app}/webhook_endpoints/e1`]: endpoint,
+      [`GET ${app}/webhook_events/v`]: { id: 'v', type: 't', createdAt: 1, data: {} },
+      [list]: inTurn({ deliveries: [delivery({ status: 'failed' })] }, reading, reading, pending), [send]: inTurn(refused(409), refused(503), sending),
+    })
+    open(await show('lk-endpoints'))
+    await settle()
+    for (const says of [/it is refused/, /it is refused/]) {
+      click(opened(), 'Send again')
+      await settle()
+      assert.match(text(opened().drawn), says)
+    }
+    click(opened(), 'Send again') // the readings are pending still
+    await settle()
+    assert.equal(asked(send).length, 3)
+    reading.go({ deliveries: [delivery({ status: 'failed' })] })
+    sending.go([202, {}])
+    await settle()
+    assert.match(text(opened().drawn), /No attempt yet/)
+    for (const more of [1, 1, 1]) { // one reading at a time, though three have begun
+      const before = asked(list).length
+      mock.timers.tick(1500)
+      await settle()
+      assert.equal(asked(list).length - before, more)
+    }
+    closeDialogs()
+    mock.timers.tick(1500)
+    await settle()
+  }
+})
+
 test('the drawer of an endpoint draws deliveries in the hour of their event', async () => {
   const base = Math.floor(now() / hour) * hour
   Date.now = () => base + 1000

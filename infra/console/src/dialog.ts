@@ -6,7 +6,7 @@ import { console_, type Person } from './context'
 import type { Pairs } from './fields'
 import { type Entered, entered, fill, takeEntered } from './kept'
 import { text } from './texts'
-import { announce, icon, isRefusal, problem } from './ui'
+import { announce, icon, isOutdated, isRefusal, problem } from './ui'
 
 interface Options {
   title: string
@@ -175,7 +175,8 @@ interface Form<T> {
   danger?: boolean
   ends?: boolean // it deletes something: after a try without an answer, a 404 means that the deletion is done
   run: (data: FormData) => Promise<T> // only writes: when run has succeeded, the form has succeeded
-  done?: (made: T) => unknown // runs after a success: shows the result, and reads lists again
+  done?: (made: T) => unknown // runs after a success: shows the result, and reads again what list does not have
+  list?: { load(): Promise<void> } // read again after a success, and after a refusal that tells of another change. load never fails
 }
 
 // openForm shows a form, and calls run when the person sends it. If run fails, the form shows the problem. If run succeeds, the form
@@ -190,7 +191,7 @@ export function openForm<T>(person: Person, form: Form<T>): Dialog {
   }
   const show = async (made: T): Promise<void> => {
     try {
-      await form.done?.(made)
+      await Promise.all([form.done?.(made), form.list?.load()])
     } catch (failure) {
       openDialog(person, { title: text.doneNotRead }, d => problem(failure, () => { d.close(); void show(made) }))
     }
@@ -209,6 +210,7 @@ export function openForm<T>(person: Person, form: Form<T>): Dialog {
         const isGone = failure instanceof Problem && failure.body.status === 404
         if (!(form.ends && d.isUnsure && isGone)) {
           error = failure
+          if (isOutdated(failure)) void form.list?.load()
           d.isUnsure ||= !isRefusal(failure)
           d.isBusy = false
           return d.requestUpdate()

@@ -10,7 +10,7 @@ import { reopen } from './kept'
 import { List, skeleton } from './list'
 import { text } from './texts'
 import type { Delivery, Endpoint } from './types'
-import { announce, badge, code, empty, exactTime, facts, given, head, number, once, Page, problem, table, time, visible, zone } from './ui'
+import { announce, badge, code, empty, exactTime, facts, given, head, isOutdated, number, once, Page, problem, table, time, visible, zone } from './ui'
 
 const hour = 3_600_000
 const shown = 20 // deliveries in the drawer of an endpoint
@@ -48,7 +48,7 @@ class EndpointsPage extends Page {
       run: data => this.api.create(`${this.appPath}/webhook_endpoints`, {
         url: line(data, 'url'), events: events.of(data), description: line(data, 'description') || null,
       }, data),
-      done: () => { announce(text.endpoints.created); return this.#endpoints.load() },
+      list: this.#endpoints, done: () => announce(text.endpoints.created),
     })
   }
 
@@ -58,6 +58,7 @@ class EndpointsPage extends Page {
       openEvent(this, eventId)
       announce(text.endpoints.tested)
     } catch (error) {
+      if (isOutdated(error)) void this.#endpoints.load()
       openDialog(this.person, { title: text.endpoints.test }, () => problem(error))
     }
   }
@@ -69,7 +70,7 @@ class EndpointsPage extends Page {
       fields: () => select({ label: text.catalogue.type, name: 'type', options: known.map(k => [k.type, k.type] as const) }),
       run: data => this.api.create<{ eventId: string }>(`${this.#one(e)}/test`,
         { type: line(data, 'type'), data: known.find(k => k.type === line(data, 'type'))?.example }, data),
-      done: ({ eventId }) => { openEvent(this, eventId); announce(text.endpoints.tested) },
+      list: this.#endpoints, done: ({ eventId }) => { openEvent(this, eventId); announce(text.endpoints.tested) },
     })
   }
 
@@ -80,7 +81,7 @@ class EndpointsPage extends Page {
       danger: !enable,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${enable ? text.endpoints.enableIntro : text.endpoints.disableIntro}</p>`,
       run: () => this.api.patch(this.#one(e), { enabled: enable }),
-      done: () => { announce(text.saved); return this.#endpoints.load() },
+      list: this.#endpoints, done: () => announce(text.saved),
     })
   }
 
@@ -89,7 +90,7 @@ class EndpointsPage extends Page {
       title: text.endpoints.delete, submit: text.endpoints.delete, danger: true, ends: true,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${text.endpoints.deleteIntro}</p>`,
       run: () => this.api.delete(this.#one(e)),
-      done: () => { announce(text.endpoints.deleted); return this.#endpoints.load() },
+      list: this.#endpoints, done: () => announce(text.endpoints.deleted),
     })
   }
 

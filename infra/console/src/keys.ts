@@ -129,12 +129,12 @@ class KeysPage extends Page {
         name: line(data, 'name') || null, appId: line(data, 'appId') || null, expiresIn: Number(data.get('expiresIn')) || null,
         scopes: scopes.of(data), metadata: pairs.value(), limits: limitsOf(data),
       }, data),
-      done: created => this.#shown(created),
+      list: this.#keys, done: created => this.#shown(created),
     })
   })
 
   // Only this closure has the key's text, and it ends with the dialog.
-  #shown(created: CreatedKey): Promise<void> {
+  #shown(created: CreatedKey) {
     const key = created.key
     openDialog(this.person, { title: text.keys.shownTitle, secret: true }, d => html`
       <p class="intro">${text.keys.shownIntro}</p>
@@ -143,7 +143,6 @@ class KeysPage extends Page {
       <h3>${text.keys.try}</h3>
       ${commandLine(curl('app/get', key))}
       <footer><button @click=${() => d.close()}>${text.keys.shownDone}</button></footer>`)
-    return this.#keys.load()
   }
 
   #rotate = (k: Key) => this.#withSettings(text.keys.rotateTitle, () => {
@@ -158,7 +157,7 @@ class KeysPage extends Page {
       run: data => this.api.create<CreatedKey>(`${this.#one(k)}/rotate`, {
         graceSeconds: Number(data.get('grace')), expiresIn: Number(data.get('expiresIn')) || null,
       }, data),
-      done: created => this.#shown(created),
+      list: this.#keys, done: created => this.#shown(created),
     })
   })
 
@@ -180,7 +179,7 @@ class KeysPage extends Page {
         })
         return text.keys.revoked(endpoints, links)
       },
-      done: revoked => { announce(revoked); return this.#keys.load() },
+      list: this.#keys, done: announce,
     })
     this.api.get<{ days: Usage[] }>(`${this.#one(k)}/usage`, { from: today, to: today }).then(({ days: [u] }) => {
       if (u && isCounted(u)) counted = `; ${text.keys.today(span([u]))}`
@@ -204,7 +203,7 @@ class KeysPage extends Page {
       run: data => this.api.patch(this.#one(k), changed(JSON.parse(line(data, 'first')) as typeof first, {
         name: line(data, 'name') || null, scopes: scopes.of(data), metadata: pairs.value(), limits: limitsOf(data),
       })),
-      done: () => { announce(text.saved); return this.#keys.load() },
+      list: this.#keys, done: () => announce(text.saved),
     })
   })
 

@@ -20,7 +20,7 @@ class LinksPage extends Page {
       title: text.links.revoke, submit: text.links.revoke, danger: true,
       intro: html`<p><strong>${given(l.clientUserId)}</strong></p><p>${text.links.revokeIntro}</p>`,
       run: () => this.api.delete(`${this.appPath}/links/${l.id}`),
-      done: () => { announce(text.links.revoked); return this.#links.load() },
+      list: this.#links, done: () => announce(text.links.revoked),
     })
   }
 

@@ -39,10 +39,7 @@ class MembersPage extends Page {
         ${input({ label: text.members.email, name: 'email', type: 'email', required: true, max: 254 })}
         ${select({ label: text.orgs.role, name: 'role', options: roleOptions, value: 'member' })}`,
       run: data => this.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, data),
-      done: () => {
-        announce(text.members.added)
-        return this.#members.load()
-      },
+      list: this.#members, done: () => announce(text.members.added),
     })
   }
 
@@ -51,10 +48,7 @@ class MembersPage extends Page {
       title: text.members.changeRole, submit: text.save, intro: given(m.email || m.name), keep: this.#one(m),
       fields: () => select({ label: text.orgs.role, name: 'role', options: roleOptions, value: m.role }),
       run: data => this.api.patch(this.#one(m), { role: line(data, 'role') }),
-      done: () => {
-        announce(text.saved)
-        return Promise.all([this.#members.load(), this.person.reload()])
-      },
+      list: this.#members, done: () => { announce(text.saved); return this.person.reload() },
     })
   }
 
@@ -63,10 +57,7 @@ class MembersPage extends Page {
       title: text.members.remove, submit: text.remove, danger: true, ends: true,
       intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.removeIntro}</p>`,
       run: () => this.api.delete(this.#one(m)),
-      done: () => {
-        announce(text.members.removed)
-        return Promise.all([this.#members.load(), this.#offerKeysOf(m)])
-      },
+      list: this.#members, done: () => { announce(text.members.removed); return this.#offerKeysOf(m) },
     })
   }
 

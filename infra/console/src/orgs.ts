@@ -125,10 +125,7 @@ class OrgPage extends Page {
         const body = { name: line(data, 'name'), keysBeginWith: line(data, 'keysBeginWith') || undefined }
         return app ? this.api.patch(path, body) : this.api.create(path, body, data)
       },
-      done: () => {
-        announce(text.saved)
-        return Promise.all([this.#apps.load(), this.person.reloadApps(this.org)])
-      },
+      list: this.#apps, done: () => { announce(text.saved); return this.person.reloadApps(this.org) },
     })
   }
 

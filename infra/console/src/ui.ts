@@ -120,6 +120,9 @@ export const once = (act: () => Promise<unknown>) => async (e: Event) => {
 // isRefusal reports whether an answer of the API means that nothing was changed.
 export const isRefusal = (e: unknown) => e instanceof Problem && e.body.status >= 400 && e.body.status < 500
 
+// isOutdated reports whether a refusal means that something is not as the page shows it: it is gone, or in another state.
+export const isOutdated = (e: unknown) => e instanceof Problem && [404, 409, 410].includes(e.body.status)
+
 export function problem(e: unknown, again?: () => void): unknown {
   const known = e instanceof Problem ? e.body : null
   return html`

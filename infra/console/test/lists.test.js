@@ -148,6 +148,39 @@ test('the form that revokes a key shows no bound as a count', async () => {
   }
 })
 
+test('after a refusal that tells of a change the list is read again', async () => {
+  const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
+  const link = { id: 'l1', status: 'pending', clientUserId: 'u', createdAt: 1, expiresAt: 2 }
+  const bob = { userId: 'bob', email: 'bob@example.com', name: '', role: 'member', joinedAt: 1 }
+  const [endpoints, links, members, keys] = [`${app}/webhook_endpoints`, `${app}/links`, 'orgs/o/members', 'orgs/o/keys']
+  for (const [page, list, rows, what, label, ...more] of [
+    ['lk-links', links, { links: [link] }, `DELETE ${links}/l1`, 'Revoke'],
+    ['lk-keys', keys, { keys: [key('k1')] }, `DELETE ${keys}/k1`, 'Revoke'], ['lk-keys', keys, { keys: [key('k1')] }, `POST ${keys}/k1/rotate`, 'Rotate'],
+    ['lk-keys', keys, { keys: [key('k1')] }, `PATCH ${keys}/k1`, 'name-k1', 'Edit'],
+    ['lk-members', members, { members: [bob] }, `PATCH ${members}/bob`, 'Role'], ['lk-members', members, { members: [bob] }, `DELETE ${members}/bob`, 'Remove'],
+    ['lk-members', members, { members: [bob] }, `POST ${members}`, 'Add member'],
+    ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `PATCH ${endpoints}/e1`, 'Disable'], ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `DELETE ${endpoints}/e1`, endpoint.url, 'Delete endpoint'],
+    ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `POST ${endpoints}/e1/test`, endpoint.url, 'Send example'],
+    ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `POST ${endpoints}/e1/test`, 'Test'],
+  ]) {
+    for (const [status, reads] of [[404, 2], [409, 2], [410, 2], [429, 1], [503, 1]]) {
+      serve({
+        [`GET ${list}`]: rows, [what]: refused(status), 'GET orgs/o': {}, [`GET ${keys}/k1/usage`]: { days: [] }, [`GET ${endpoints}/e1`]: endpoint, [`GET ${app}/webhook_deliveries`]: { deliveries: [] },
+        'GET catalogue.json': { scopes: [], events: [{ type: 'a.b', description: '', example: {} }] },
+      })
+      const e = await show(page)
+      click(e, label)
+      await settle()
+      for (const m of more) { click(opened(), m); await settle() }
+      if (opened().drawn.includes('<form')) await submit(opened())
+      await settle()
+      assert.deepEqual([asked(what).length, asked(`GET ${list}`).length], [1, reads], `${what} ${status}`)
+      assert.match(text(opened().drawn), /it is refused/)
+      closeDialogs()
+    }
+  }
+})
+
 test('a new key is for the default app, though others are newer', async () => {
   serve({ 'GET orgs/o/keys': { keys: [] }, 'POST orgs/o/keys': [201, { id: 'n', key: 'lk_secret' }] })
   click(await show('lk-keys', { person: aPerson([{ id: 'new', name: 'Newest', isDefault: false }, { id: 'app', name: 'First', isDefault: true }]) }), 'New API key')

@@ -169,8 +169,8 @@ class EndpointsPage extends Page {
       ${bars?.slice(0, shown).map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button>
         ${exactTime(d.createdAt)}`, again, e.pausedUntil))}
-      ${bars?.length && !console_.isEmbedded ? html`
-        <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>` : nothing}
+      ${console_.isEmbedded ? nothing : html`
+        <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>`}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)
     void read()
     void this.#catalogue.then(known => { examples = (known?.events ?? []).filter(k => k.example); dialog.requestUpdate() })

@@ -235,6 +235,20 @@ test('the drawer of an endpoint offers what its newest state allows', async () =
   }
 })
 
+test('the drawer of an endpoint links to all deliveries, also without new ones', async () => {
+  const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
+  for (const [isEmbedded, want] of [[false, 1], [true, 0]]) {
+    console_.isEmbedded = isEmbedded
+    serve({ [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`GET ${app}/webhook_endpoints/e1`]: endpoint, [`GET ${app}/webhook_deliveries`]: { deliveries: [] } })
+    click(await show('lk-endpoints'), endpoint.url)
+    await settle()
+    console_.isEmbedded = false
+    assert.match(text(opened().drawn), /No event of the last 24 hours/)
+    assert.equal(opened().drawn.split('href="#/orgs/o/deliveries/app/e1"').length - 1, want)
+    closeDialogs()
+  }
+})
+
 test('the audit log marks a leaked key, and shows the source as text', async () => {
   const entry = (id, action, source) => ({ id, at: 1, action, actor: { type: 'holder' }, target: { type: 'key', id: 'k' }, requestId: 'r', changes: {}, source })
   serve({

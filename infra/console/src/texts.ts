@@ -154,7 +154,7 @@ export const text = {
     life: 'Life of the key', now: 'now',
     none: 'No requests were counted for this key in the last 30 days. The requests of a key without limits are counted only if the '
       + 'deployment counts all keys.',
-    together: 'An allowance of the org is counted for all its keys together; its admins see how much is used.',
+    together: 'If the org has an allowance, it is counted for all its keys together; its admins see how much is used.',
     ofOrg: (allowance: string, today: string, month: string) =>
       `All keys of the org share an allowance of ${allowance}. Counted for the org as a whole: ${today} requests today, ${month} this month (UTC).`,
     asWhole: 'This key has no limits: its requests are counted for the whole org.',

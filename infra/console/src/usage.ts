@@ -65,12 +65,13 @@ export function usageChart(page: Page, k: Key, limit: number | null): (d: Dialog
     if (error) return problem(error)
     if (!read) return skeleton()
     const note = together ? html`<p class="note">${together}</p>` : nothing
+    const isWhole = page.isAdmin && together && !k.limits.length && !k.ceilings.length
     const refused = read.filter(u => u.refused)
     return html`
       ${read.some(isCounted) ? chart({
         title: text.usage.title, bars: barsOf(read, days), unit: text.usage.day, shadeName: text.usage.atMost,
         line: limit === null ? undefined : { value: limit, name: text.usage.limit(number(limit)) },
-      }) : html`<p class="note">${together ? text.usage.asWhole : text.usage.none}</p>`}
+      }) : html`<p class="note">${isWhole ? text.usage.asWhole : text.usage.none}</p>`}
       ${note}
       ${refused.length ? html`<h3>${text.usage.refused}</h3>${table<Usage>(text.usage.refused, [
         { label: text.usage.day, cell: u => u.date },

@@ -597,6 +597,23 @@ test('the use of a key is drawn by UTC days, with sums for the org', async () =>
   ], [7, 2, null])
 })
 
+test('a key without counted requests says why', async () => {
+  const [whole, none] = ['This key has no limits: its requests are counted for the whole org.', 'No requests were counted for this key in the last 30 days.']
+  const perDay = [{ requests: 5, per: 'day' }]
+  for (const [of, k, allowance, says, not, note] of [
+    [org, {}, perDay, whole, none, 'Counted for the org as a whole'], [org, { limits: perDay }, perDay, none, whole, 'Counted for the org as a whole'],
+    [org, { ceilings: perDay }, perDay, none, whole, 'Counted for the org as a whole'], [org, {}, [], none, whole, ''],
+    [member, {}, undefined, none, whole, 'If the org has an allowance, it is counted for all its keys together'], [member, { limits: perDay }, undefined, none, whole, 'If the org has an allowance'],
+  ]) {
+    serve({ 'GET orgs/o/keys': { keys: [key('k1', k)] }, 'GET orgs/o/keys/k1/usage': { days: [] }, 'GET orgs/o': { allowance }, 'GET orgs/o/usage': { usage: [] } })
+    click(await show('lk-keys', { org: of }), 'name-k1')
+    await settle()
+    const shown = text(opened().drawn)
+    assert.deepEqual([says, not, note].map(t => shown.includes(t)), [true, false, true], JSON.stringify([of.role, k, allowance]))
+    closeDialogs()
+  }
+})
+
 test('members show who added them, and cannot remove themselves', async () => {
   const m = (userId, name = '', addedBy = undefined) => ({ userId, email: `${userId}@example.com`, name, role: 'member', joinedAt: 1, addedBy })
   const routes = {

@@ -70,6 +70,7 @@ class DeliveriesPage extends Page {
       if (refusal) announceProblem(refusal)
       await this.#deliveries.load()
     }
+    const none = this.#deliveries.hasMore ? text.deliveries.noneYet : this.#status ? text.deliveries.noneLike : text.deliveries.nothing
     return html`
       ${head(text.deliveries.title, html`<code>${visible(this.#endpoint?.url ?? this.#endpointId)}</code> <span class="faint">(${zone()})</span>`,
         html`<button @click=${() => this.#deliveries.load()}>${text.refresh}</button>`)}
@@ -79,7 +80,7 @@ class DeliveriesPage extends Page {
       })}</div>
       ${this.#deliveries.view(all => all.map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button> ${exactTime(d.createdAt)}`,
-        again, this.#endpoint?.pausedUntil)), html`<p class="note">${text.deliveries.noneLike}</p>`, text.events.older)}`
+        again, this.#endpoint?.pausedUntil)), html`<p class="note">${none}</p>`, text.events.older)}`
   }
 }
 customElements.define('lk-deliveries', DeliveriesPage)

@@ -110,7 +110,8 @@ class EventsPage extends Page {
     const chosen = this.#type ? [this.#type] : [] // stays in the choice even if the span has no such event
     const types = [...new Set([...this.#events.items.map(e => e.type), ...chosen])].sort()
     const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type)
-    const nothingHere = this.#events.hasMore ? html`<p class="note">${text.events.noneYet}</p>` : empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
+    const noneOfType = html`<p class="note">${this.#events.hasMore ? text.events.noneYet : text.events.noneOfType}</p>`
+    const nothingHere = this.#events.hasMore ? noneOfType : empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
       ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>` : nothing)
     return html`
       ${head(text.events.title, text.events.about, html`
@@ -123,7 +124,7 @@ class EventsPage extends Page {
           options: [['', text.events.every], ...types.map(t => [t, t] as const)],
           change: v => { this.#type = v; this.requestUpdate() } })}
       </div>
-      ${this.#events.view(events => shown(events).length === 0 ? nothingHere : table<Event>(text.events.title, [
+      ${this.#events.view(events => shown(events).length === 0 ? noneOfType : table<Event>(text.events.title, [
         { label: text.events.type, kind: 'main', cell: e => html`
           <button class="link" @click=${() => openEvent(this, e.id)}><code>${visible(e.type)}</code></button>` },
         { label: text.events.at(zone()), cell: e => exactTime(e.createdAt) },

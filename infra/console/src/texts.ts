@@ -210,7 +210,7 @@ export const text = {
     type: 'Type', at: (zone: string) => `When (${zone})`, payload: 'Payload',
     since: 'Since', every: 'Every type', hour: 'the last hour', day: 'the last 24 hours', week: 'the last 7 days',
     month: 'the last 30 days',
-    older: 'Older', noneYet: 'None of the loaded events has this type.', hidden: 'Only admins see the payload of this event.',
+    noneOfType: 'No event in this time has this type.', older: 'Older', noneYet: 'None of the loaded events has this type.', hidden: 'Only admins see the payload of this event.',
     none: 'No events in this time', noneAbout: 'Events appear when links are claimed, keys change, or an endpoint is tested.',
   },
 
@@ -219,7 +219,8 @@ export const text = {
     allIntro: 'Sends every failed delivery to one endpoint since a time once more.',
     attempts: (n: number) => plural(n, 'attempt'), next: 'next', at: 'delivered', took: (ms: string) => `${ms} ms`,
     noAttempt: 'No attempt yet.', none: 'No endpoint gets this event.', bounded: 'Only the first deliveries are shown.',
-    paused: 'the endpoint is paused', every: 'Every state', noneLike: 'No delivery has this state.', all: 'All deliveries', retried: 'Failed, to be tried again',
+    paused: 'the endpoint is paused', every: 'Every state', noneLike: 'No delivery has this state.',
+    noneYet: 'None of the newest deliveries has this state. Older ones may.', nothing: 'No deliveries in the last 30 days.', all: 'All deliveries', retried: 'Failed, to be tried again',
     queued: (n: number) => n === 0 ? 'Nothing to send again.' : `${n === 1 ? 'One delivery' : `${n} deliveries`} will be sent again.`,
   },
 

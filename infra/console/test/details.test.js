@@ -249,6 +249,20 @@ test('the drawer of an endpoint links to all deliveries, also without new ones',
   }
 })
 
+test('a list of deliveries says what it knows of the chosen state', async () => {
+  const list = `GET ${app}/webhook_deliveries`
+  for (const [status, nextCursor, says] of [
+    ['failed', 'c', 'None of the newest deliveries has this state. Older ones may.'], ['failed', undefined, 'No delivery has this state.'],
+    ['', undefined, 'No deliveries in the last 30 days.'],
+  ]) {
+    serve({ [list]: { deliveries: [], nextCursor }, [`GET ${app}/webhook_endpoints`]: { endpoints: [] } })
+    const e = await show('lk-deliveries')
+    choose(e, 'status', status)
+    await settle()
+    assert.deepEqual([text(e.drawn.split('class="note"')[1] ?? '').includes(says), buttons(e).includes('Older')], [true, Boolean(nextCursor)], text(e.drawn))
+  }
+})
+
 test('the audit log marks a leaked key, and shows the source as text', async () => {
   const entry = (id, action, source) => ({ id, at: 1, action, actor: { type: 'holder' }, target: { type: 'key', id: 'k' }, requestId: 'r', changes: {}, source })
   serve({

@@ -88,6 +88,10 @@ test('events are shown newest first, and a button loads older ones', async () =>
   serve({ [`GET ${app}/webhook_events`]: { events: [event(2)] } })
   await click(e, 'Refresh')
   await settle()
+  assert.ok(text(e.drawn).includes('No event in this time has this type.') && !text(e.drawn).includes('No events') && field(e, 'type').value === 'odd')
+  serve({ [`GET ${app}/webhook_events`]: { events: [] } })
+  await click(e, 'Refresh')
+  await settle()
   assert.ok(text(e.drawn).includes('No events in this time') && field(e, 'type').value === 'odd')
 })
 

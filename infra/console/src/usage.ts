@@ -107,6 +107,12 @@ export function monthOf(page: Page, allowance: Limit[], rows: Usage[]): unknown 
     </section>`
 }
 
+// lastOf returns the last of the keys that replaced each other. The API counts them together, under the id of the first one.
+function lastOf(id: string, keys: Key[]): Key | undefined {
+  const key = keys.find(k => k.id === id)
+  return key?.rotatedTo ? lastOf(key.rotatedTo, keys) ?? key : key
+}
+
 // UsagePage shows admins the use of an org in this month, and of each of its API keys.
 class UsagePage extends Page {
   #read: { allowance: Limit[]; rows: Usage[]; keys: Key[] } | null = null
@@ -140,7 +146,7 @@ class UsagePage extends Page {
       ${month === nothing ? empty(text.usage.nothing, text.usage.nothingAbout) : month}
       ${ids.length ? html`<section>${table<string>(text.usage.byKey, [
         { label: text.keys.key, kind: 'main', cell: id => {
-          const key = keys.find(k => k.id === id)
+          const key = lastOf(id, keys)
           return key ? html`${key.name ? given(key.name) : text.keys.unnamed}<div class="sub"><code>${key.keyPrefix}…</code></div>` : html`<code>${id}</code>`
         } },
         { label: text.usage.requests, kind: 'number', cell: id => span(rows.filter(u => u.keyId === id)) },

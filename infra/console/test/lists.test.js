@@ -618,6 +618,14 @@ test('a key without counted requests says why', async () => {
   }
 })
 
+test('the use of a rotated key has the name of its last key', async () => {
+  const date = new Date().toISOString().slice(0, 10)
+  const keys = [key('k3'), key('k2', { rotatedTo: 'k3', revokedAt: 1 }), key('k1', { rotatedTo: 'k2', revokedAt: 1 }), key('n1', { rotatedTo: 'gone' })]
+  serve({ 'GET orgs/o': org, 'GET orgs/o/keys': { keys }, 'GET orgs/o/usage': { usage: ['k1', 'n1', 'old'].map(keyId => ({ date, keyId, requests: 1, atMost: 1 })) } })
+  const e = await show('lk-usage')
+  assert.deepEqual(rows(e).slice(-3).map(r => r[0]), ['name-k3 lk_k3…', 'name-n1 lk_n1…', 'old'])
+})
+
 test('members show who added them, and cannot remove themselves', async () => {
   const m = (userId, name = '', addedBy = undefined) => ({ userId, email: `${userId}@example.com`, name, role: 'member', joinedAt: 1, addedBy })
   const routes = {

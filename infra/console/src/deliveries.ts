@@ -1,6 +1,6 @@
 // Deliveries with their attempts, and the drawer of an event.
 import { html, nothing } from 'lit'
-import { type Dialog, openDialog, shownId } from './dialog'
+import { type Dialog, follower, openDialog, shownId } from './dialog'
 import { select } from './fields'
 import { List, skeleton } from './list'
 import { text } from './texts'
@@ -101,29 +101,22 @@ export function openEvent(of: Page, id: string): Dialog {
   let more = false
   let error: unknown = null
   let refusal: unknown = null // of the last redelivery
-  let turns = 0
-  let timer = 0
-  const read = async () => {
-    try {
-      const eventId = encodeURIComponent(id)
-      event ??= await of.api.get<Event>(`${of.appPath}/webhook_events/${eventId}`)
-      const page = await of.api.list<Delivery>(`${of.appPath}/webhook_deliveries`, 'deliveries', { eventId: id })
-      if (page.items.some(d => d.nextAttemptAt)) endpoints = await endpointsOf(of)
-      deliveries = page.items
-      more = page.nextCursor !== undefined
-      error = null
-    } catch (e) {
-      error = e
-    }
-    dialog.requestUpdate()
-    const waits = deliveries?.length === 0 || deliveries?.some(d => d.status === 'pending' && d.lastAttempt === null)
-    clearTimeout(timer)
-    if (!error && waits && dialog.isConnected && turns++ < 8) timer = setTimeout(read, 1500)
-  }
+  const follow = follower(() => dialog, async () => {
+    event ??= await of.api.get<Event>(`${of.appPath}/webhook_events/${encodeURIComponent(id)}`)
+    const page = await of.api.list<Delivery>(`${of.appPath}/webhook_deliveries`, 'deliveries', { eventId: id })
+    return { page, paused: page.items.some(d => d.nextAttemptAt) ? await endpointsOf(of) : endpoints }
+  }, (answer, failure) => {
+    error = failure
+    if (!answer) return false
+    deliveries = answer.page.items
+    more = answer.page.nextCursor !== undefined
+    endpoints = answer.paused
+    return deliveries.length === 0 || deliveries.some(d => d.status === 'pending' && d.attempts < 2) // the second attempt comes 5 s after the first
+  })
+  const read = () => follow(9)
   const again = async (d: Delivery) => {
     refusal = await redeliver(of, d)
     dialog.requestUpdate() // shows a refusal before the delivery is read again
-    turns = 0
     const first = read()
     if (!refusal) await first // until then the button could send it twice
   }
@@ -139,7 +132,7 @@ export function openEvent(of: Page, id: string): Dialog {
       ${deliveries.map(d => delivery(d, given(d.endpointOrigin ?? d.endpointId), of.isAdmin ? again : null, pauseOf(d, endpoints)))}
       ${deliveries.length ? nothing : html`<p class="note">${text.deliveries.none}</p>`}
       ${more ? html`<p class="small faint">${text.deliveries.bounded}</p>` : nothing}
-      <button @click=${() => { turns = 0; void read() }}>${text.refresh}</button>` : error ? nothing : skeleton()}`)
+      <button @click=${read}>${text.refresh}</button>` : error ? nothing : skeleton()}`)
   void read()
   return dialog
 }

@@ -4,7 +4,7 @@ import { type Catalogue, Choices, isSent, readCatalogue } from './catalogue'
 import { chart } from './chart'
 import { delivery, isRetried, openEvent, redeliver } from './deliveries'
 import { console_ } from './context'
-import { type Dialog, openDialog, openForm, shownId } from './dialog'
+import { type Dialog, follower, openDialog, openForm, shownId } from './dialog'
 import { input, line, select } from './fields'
 import { reopen } from './kept'
 import { List, skeleton } from './list'
@@ -104,7 +104,7 @@ class EndpointsPage extends Page {
     let refusal: unknown = null // of the last redelivery
     const page = (from: number, cursor?: string) => this.api.list<Delivery>(
       `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, order: 'desc', limit: 100, cursor })
-    const readBars = async (): Promise<Delivery[]> => {
+    const readBars = async () => {
       const begin = (hours: number) => (Math.floor(Date.now() / hour) + 1 - hours) * hour
       let at = await page(begin(spans[0]))
       const all = at.items
@@ -114,32 +114,23 @@ class EndpointsPage extends Page {
       }
       const oldest = at.nextCursor ? all.at(-1)?.createdAt ?? Infinity : 0
       const complete = spans.find(hours => begin(hours) > oldest)
-      bounded = complete === undefined
-      span = complete ?? spans[spans.length - 1]!
-      since = begin(span)
-      return all
+      const span = complete ?? spans[spans.length - 1]!
+      return { all, span, bounded: complete === undefined, since: begin(span) }
     }
-    const read = async () => {
-      try {
-        Object.assign(e, await this.api.get<Endpoint>(this.#one(e))) // also in the list, which must not offer what no longer fits
-        this.requestUpdate()
-        bars = await readBars()
-        error = null
-      } catch (failure) {
-        error = failure
+    const follow = follower(() => dialog, async () => ({ now: await this.api.get<Endpoint>(this.#one(e)), ...await readBars() }), (answer, failure) => {
+      error = failure
+      if (isOutdated(failure)) void this.#endpoints.load()
+      if (answer) {
+        Object.assign(e, answer.now) // also in the list, which must not offer what no longer fits
+        this.requestUpdate();
+        ({ all: bars, span, bounded, since } = answer)
       }
-      dialog.requestUpdate()
-    }
-    let timer = 0
-    const follow = async (turns: number) => { // after five turns a delivery has usually arrived
-      await read()
-      clearTimeout(timer)
-      if (turns > 1 && dialog.isConnected) timer = setTimeout(() => void follow(turns - 1), 1500)
-    }
+      return !isOutdated(failure)
+    })
     const again = async (d: Delivery) => {
       refusal = await redeliver(this, d)
       dialog.requestUpdate() // shows a refusal before the delivery is read again
-      const first = follow(5)
+      const first = follow(5) // by then the delivery has usually arrived
       if (!refusal) await first // until then the button could send it twice
     }
     const closeThen = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
@@ -172,7 +163,7 @@ class EndpointsPage extends Page {
       ${console_.isEmbedded ? nothing : html`
         <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>`}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)
-    void read()
+    void follow(1)
     void this.#catalogue.then(known => { examples = (known?.events ?? []).filter(k => k.example); dialog.requestUpdate() })
   }
 

@@ -124,7 +124,7 @@ class EventsPage extends Page {
           options: [['', text.events.every], ...types.map(t => [t, t] as const)],
           change: v => { this.#type = v; this.requestUpdate() } })}
       </div>
-      ${this.#events.view(events => shown(events).length === 0 ? noneOfType : table<Event>(text.events.title, [
+      ${this.#events.view(events => shown(events).length === 0 ? this.#events.isSettled ? noneOfType : nothing : table<Event>(text.events.title, [
         { label: text.events.type, kind: 'main', cell: e => html`
           <button class="link" @click=${() => openEvent(this, e.id)}><code>${visible(e.type)}</code></button>` },
         { label: text.events.at(zone()), cell: e => exactTime(e.createdAt) },

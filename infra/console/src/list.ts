@@ -15,6 +15,7 @@ export class List<T> {
 
   constructor(private host: ReactiveControllerHost, private read: (cursor?: string) => Promise<PageOf<T>>) {}
 
+  get isSettled() { return !this.busy && !this.error }
   get hasMore() { return this.#cursor !== undefined }
 
   // load reads the first page again. The present items stay until the answer comes.
@@ -40,12 +41,12 @@ export class List<T> {
     this.host.requestUpdate()
   }
 
-  // view shows the items, or empty if there are none. With the label more, the next page loads only by a button with this label.
+  // view shows the items, or empty if it is known that there are none. With the label more, the next page loads only by a button with this label.
   view(items: (items: T[]) => unknown, empty: unknown, more = ''): unknown {
     const error = this.error ? problem(this.error, () => this.#next(this.#failed)) : nothing
     if (!this.ready) return this.error ? error : skeleton()
     return html`
-      ${this.items.length ? items(this.items) : empty}
+      ${this.items.length ? items(this.items) : this.isSettled ? empty : nothing}
       ${error}
       ${!this.hasMore || this.error ? nothing
         : more ? html`<button class="more" ?disabled=${this.busy} @click=${() => this.more()}>${this.busy ? text.loading : more}</button>`

@@ -166,10 +166,12 @@ test('after a refusal that tells of a change the list is read again', async () =
     ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `PATCH ${endpoints}/e1`, 'Disable'], ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `DELETE ${endpoints}/e1`, endpoint.url, 'Delete endpoint'],
     ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `POST ${endpoints}/e1/test`, endpoint.url, 'Send example'],
     ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `POST ${endpoints}/e1/test`, 'Test'],
+    ['lk-endpoints', endpoints, { endpoints: [endpoint] }, `GET ${endpoints}/e1`, endpoint.url], // its drawer
   ]) {
     for (const [status, reads] of [[404, 2], [409, 2], [410, 2], [429, 1], [503, 1]]) {
       serve({
-        [`GET ${list}`]: rows, [what]: refused(status), 'GET orgs/o': {}, [`GET ${keys}/k1/usage`]: { days: [] }, [`GET ${endpoints}/e1`]: endpoint, [`GET ${app}/webhook_deliveries`]: { deliveries: [] },
+        [`GET ${list}`]: rows, 'GET orgs/o': {}, [`GET ${keys}/k1/usage`]: { days: [] }, [`GET ${endpoints}/e1`]: endpoint, [`GET ${app}/webhook_deliveries`]: { deliveries: [] },
+        [what]: refused(status),
         'GET catalogue.json': { scopes: [], events: [{ type: 'a.b', description: '', example: {} }] },
       })
       const e = await show(page)

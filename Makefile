@@ -28,7 +28,7 @@ export EMAIL NAME SUB KIND FUNCTION FILE SHOTS PARAMETERS CONSUMER CONSUMER_PARA
 
 # In a value that was given to make, a $ is only a $.
 literal = $(if $(filter command,$(origin $1)),$(eval override $1 := $$(value $1))$(eval export $1))
-$(foreach v,PARAMETERS CONSUMER_PARAMETERS TAGS ISSUER AUDIENCE EMAIL NAME SUB,$(call literal,$v))
+$(foreach v,PARAMETERS CONSUMER_PARAMETERS TAGS ISSUER AUDIENCE EMAIL NAME SUB TOKEN_CMD,$(call literal,$v))
 
 # ctl, tests and linters compile with the flags of the functions, so that all share Go's build cache. exec replaces the shell by ctl,
 # which then gets SIGTERM; "go run" would not pass it on. The harness is a separate module.

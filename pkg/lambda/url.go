@@ -2,12 +2,14 @@ package lambda
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/url"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
+	"latchkey/pkg/metric"
 	"latchkey/pkg/problem"
 )
 
@@ -32,6 +34,9 @@ func URL(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (
 				h.ServeHTTP(w, r.WithContext(ctx))
 				return nil
 			})
+			if err != nil { // Lambda counts no error, because the answer is a 503
+				slog.ErrorContext(ctx, "a check has failed", metric.ChecksFailed.With(1)...)
+			}
 		}
 		if err != nil {
 			problem.Write(ctx, w, problem.Wrap(problem.Unavailable, "The request cannot be answered.", err))

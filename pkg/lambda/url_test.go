@@ -1,9 +1,11 @@
 package lambda_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,14 +66,18 @@ func TestAFunctionURLsEventIsARequest(t *testing.T) {
 }
 
 func TestAFunctionURLAnswersItsFaultsWith503(t *testing.T) {
+	var log bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
+	t.Cleanup(func() { slog.SetDefault(was) })
 	broken := urlEvent("/authorize")
 	broken.Body = "no base64"
 	out := serveURL(t, broken, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	if out.StatusCode != 503 || !strings.Contains(out.Body, `"code":"unavailable"`) {
-		t.Errorf("a broken body: %+v", out)
+	if out.StatusCode != 503 || !strings.Contains(out.Body, `"code":"unavailable"`) || strings.Contains(log.String(), "ChecksFailed") {
+		t.Errorf("a broken body: %+v, %s", out, log.String())
 	}
-	if out := serveURL(t, urlEvent("/authorize"), func(http.ResponseWriter, *http.Request) { panic("boom") }); out.StatusCode != 503 {
-		t.Errorf("a panic: %+v", out)
+	if out := serveURL(t, urlEvent("/authorize"), func(http.ResponseWriter, *http.Request) { panic("boom") }); out.StatusCode != 503 || !strings.Contains(log.String(), `"ChecksFailed":1`) {
+		t.Errorf("a panic: %+v, %s", out, log.String())
 	}
 }
 

@@ -502,6 +502,9 @@ func TestASignalEndsAWaitForAToken(t *testing.T) {
 	if took := time.Since(sent); cmd.ProcessState.ExitCode() != 130 || took > 10*time.Second {
 		t.Errorf("exit status %d after %s, want 130 in a second", cmd.ProcessState.ExitCode(), took)
 	}
+	w.token = "sleep 20 2> /dev/null & echo owner" // the child holds the output of a command that has succeeded
+	made := w.orgs(1)
+	w.runAndMatch(`(?s:.*"id": ?"`+string(made[0])+`".*)`, "org", "show", string(made[0]))
 }
 
 // A header with a line break can never be sent, and a walk without a token never succeeds, so neither may be tried again for ever.

@@ -169,7 +169,7 @@ func (t *token) get(ctx context.Context, refused string) (string, error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", t.command)
 	cmd.Stderr, cmd.WaitDelay = os.Stderr, time.Second // after a signal, a child of the command may hold its output
 	out, err := cmd.Output()
-	if err != nil {
+	if isComplete := errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil; err != nil && !isComplete {
 		return "", cmp.Or(ctx.Err(), fmt.Errorf("TOKEN_CMD: %w", err))
 	}
 	if t.text, t.ends = strings.TrimSpace(string(out)), (time.Time{}); t.text == "" {

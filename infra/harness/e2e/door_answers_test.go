@@ -146,26 +146,49 @@ func (f *frontDoor) failingPrograms(t *testing.T) {
 	}
 }
 
-// silentChecks has function URLs that never answer: not with a TLS handshake, and for nginx, which looks names up while it runs, not
-// with an address. The client gets a 503 within seconds.
+// silentChecks has function URLs that never answer: not with a TLS handshake, and for nginx, which looks names up while it runs, also a
+// name without an answer, and a name with four addresses. The client gets a 503 within seconds.
 func (f *frontDoor) silentChecks(t *testing.T) {
 	server, errTCP := net.Listen("tcp", "127.0.0.1:0")
-	names, errUDP := net.ListenPacket("udp", "127.0.0.1:0")
-	if err := errors.Join(errTCP, errUDP); err != nil {
+	silent, errUDP := net.ListenPacket("udp", "127.0.0.1:0")
+	names, errNames := net.ListenPacket("udp", "127.0.0.1:0")
+	if err := errors.Join(errTCP, errUDP, errNames); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = server.Close(), names.Close() })
+	t.Cleanup(func() { _, _, _ = server.Close(), silent.Close(), names.Close() })
+	go answerNames(names)
+	_, port, _ := net.SplitHostPort(server.Addr().String())
 	program := newScripted(t)
 	program.answers(plain(200))
-	for _, c := range [][3]string{{"Caddy", "https://" + server.Addr().String(), ""}, {"nginx", "https://" + server.Addr().String(), ""}, {"nginx", "https://id.lambda.example", names.LocalAddr().String()}} {
+	for _, c := range [][3]string{
+		{"Caddy", "https://" + server.Addr().String(), ""}, {"nginx", "https://" + server.Addr().String(), ""},
+		{"nginx", "https://id.lambda.example", silent.LocalAddr().String()}, {"nginx", "http://id.lambda.example:" + port, names.LocalAddr().String()},
+	} {
 		t.Run(c[0]+" "+c[1], func(t *testing.T) {
 			t.Parallel()
 			begun := time.Now()
 			r, err := startProxy(t, c[0], c[1], program.URL, "RESOLVER", cmp.Or(c[2], "127.0.0.1")).try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
-			if took := time.Since(begun); err != nil || r.status != 503 || r.code() != "unavailable" || took > 12*time.Second || program.n.Load() != 0 {
+			if took := time.Since(begun); err != nil || r.status != 503 || r.code() != "unavailable" || took > 8*time.Second || program.n.Load() != 0 {
 				t.Errorf("%d %s %v after %s, %d requests at the program", r.status, r.text, err, took, program.n.Load())
 			}
 		})
+	}
+}
+
+// answerNames answers each question for an IPv4 address with 127.0.0.1, four times, and each other question with no address
+// (RFC 1035, section 4).
+func answerNames(names net.PacketConn) {
+	for question := make([]byte, 512); ; {
+		n, client, err := names.ReadFrom(question)
+		if err != nil {
+			return // the test has ended
+		}
+		answer := append([]byte{question[0], question[1], 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0}, question[12:n]...)
+		if question[n-3] == 1 { // type A
+			answer[7] = 4
+			answer = append(answer, bytes.Repeat([]byte{0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 127, 0, 0, 1}, 4)...)
+		}
+		_, _ = names.WriteTo(answer, client)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestTestsCallTheStacksThatTheyStart(t *testing.T) {
 // TestMakeChangesNoGivenValue: make would read $A in a value as a variable, and $(shell ...) as a command.
 func TestMakeChangesNoGivenValue(t *testing.T) {
 	const value = "https://x.example/$web/a $(shell echo b) $$ ' \"c"
-	names := []string{"PARAMETERS", "CONSUMER_PARAMETERS", "TAGS", "ISSUER", "AUDIENCE", "EMAIL", "NAME", "SUB"}
+	names := []string{"PARAMETERS", "CONSUMER_PARAMETERS", "TAGS", "ISSUER", "AUDIENCE", "EMAIL", "NAME", "SUB", "TOKEN_CMD"}
 	show := filepath.Join(t.TempDir(), "show.mk")
 	if err := os.WriteFile(show, []byte("show:\n\t@env\n"), 0o600); err != nil {
 		t.Fatal(err)

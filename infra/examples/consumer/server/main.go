@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -35,8 +36,11 @@ func main() {
 	g := guard.New(guard.Config{
 		AWS:   cfg,
 		Table: os.Getenv("TABLE"),
-		// The values of the deployment's parameters Issuer, JwksUrl, Audience and Services.
-		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE"), Services: services},
+		// The values of the deployment's parameters Issuer, JwksUrl, Audience, ClientIds and Services.
+		Tokens: &guard.Tokens{
+			Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE"), Services: services,
+			ClientIDs: strings.FieldsFunc(os.Getenv("CLIENT_IDS"), func(r rune) bool { return r == ',' }),
+		},
 		// The values of the parameters ImportedKeys and CountRequests.
 		ImportedKeys:  os.Getenv("IMPORTED_KEYS") == "true",
 		CountRequests: os.Getenv("COUNT_REQUESTS") == "true",

@@ -240,6 +240,10 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	if !strings.Contains(audit.text, `{"type":"service","name":"billing"}`) {
 		t.Errorf("the audit log: %s", audit.text)
 	}
+	// A change of all fields in one transaction, which the role must allow.
+	billing.want(t, "PATCH", org, `{"externalId":"cus_3","plan":"pro","allowance":[{"requests":1000,"per":"month"}]}`, 200, "")
+	billing.want(t, "PATCH", org, `{"externalId":null,"plan":null,"allowance":[]}`, 200, "")
+	billing.want(t, "PATCH", org, `{"externalId":"cus_2"}`, 200, "")
 	billing.want(t, "POST", org+"/leave", `{}`, 403, "insufficient_role")
 	billing.want(t, "GET", "/v1/orgs?externalId=", "", 400, "missing_parameter")
 	// checkListed checks that the org is on a page of a list, in this state.

@@ -31,7 +31,7 @@ func (in holderIn) parse(*call) (h holder, err error) {
 		return h, nil
 	}
 	if !isWeb(h.source) || len(h.source) > maxSource || hasText(h.source, h.text) {
-		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters. The URL must not contain the key.")
+		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters. The URL must not contain a key.")
 	}
 	return h, nil
 }

@@ -140,7 +140,8 @@ func TestAWronglyCopiedTextIsRefused(t *testing.T) {
 		if got := f.check(key); got != "" {
 			t.Errorf("the key: %s", got)
 		}
-		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481), "https://example.com/?" + key, "https://example.com/%" + fmt.Sprintf("%x", key[0]) + key[1:]} {
+		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481), "https://example.com/?" + key, "https://example.com/%" + fmt.Sprintf("%x", key[0]) + key[1:],
+			"https://example.com/?other=" + f.texts["revoked"] + "&x=_", "https://example.com/" + strings.ReplaceAll(f.texts["revoked"], "_", "%5F"), "https://example.com/#" + token.Text.Reveal()} {
 			f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + key + `","source":"` + source + `"}`}, 422, problem.ValidationFailed)
 		}
 		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)

@@ -111,8 +111,25 @@ func isWeb(address string) bool {
 	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" && isVisible(address, 1, len(address))
 }
 
-// hasText reports whether a URL contains a text, also with escapes. It reports true for a URL with invalid escapes.
+// hasText reports whether a URL contains a text, or a text with the form of an API key or a link token, also with escapes. It reports
+// true for a URL with invalid escapes.
 func hasText(address, text string) bool {
 	plain, err := url.PathUnescape(address)
-	return text != "" && (err != nil || strings.Contains(address, text) || strings.Contains(plain, text))
+	return err != nil || hasSecret(plain) || text != "" && (strings.Contains(address, text) || strings.Contains(plain, text))
+}
+
+// hasSecret reports whether a text contains the two long parts of an API key or a link token (infra/openapi.yaml has the patterns).
+func hasSecret(text string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '_'
+	})
+	for _, word := range words {
+		parts := strings.Split(word, "_")
+		for i := 2; i < len(parts); i++ {
+			if len(parts[i-1]) == 43 && len(parts[i]) >= 49 {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -140,14 +140,37 @@ func TestAWronglyCopiedTextIsRefused(t *testing.T) {
 		if got := f.check(key); got != "" {
 			t.Errorf("the key: %s", got)
 		}
-		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481), "https://example.com/?" + key, "https://example.com/%" + fmt.Sprintf("%x", key[0]) + key[1:],
-			"https://example.com/?other=" + f.texts["revoked"] + "&x=_", "https://example.com/" + strings.ReplaceAll(f.texts["revoked"], "_", "%5F"), "https://example.com/#" + token.Text.Reveal()} {
+		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481)} {
 			f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + key + `","source":"` + source + `"}`}, 422, problem.ValidationFailed)
 		}
 		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)
 	}
 	// With this prefix, a link token does not begin like a key.
 	newKeyStatesWith(t, settings{imports: true, prefix: "acme"}).revoke(t, token.Text.Reveal(), 422, problem.ValidationFailed)
+}
+
+// TestASourceWithAKeyIsNotKept: the key is revoked, and the audit log has no secret.
+func TestASourceWithAKeyIsNotKept(t *testing.T) {
+	f := newKeyStates(t, false)
+	token, err := link.Mint(id.NoApp, id.Source{}.NewLink(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := f.texts["active"]
+	for _, source := range []string{
+		"?a=_&b=" + other, "%" + fmt.Sprintf("%x", other[0]) + other[1:] + "_", strings.ReplaceAll(other, "_", "%5F"), "#" + token.Text.Reveal(), "OWN", "%zz", "kept",
+	} {
+		key := f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys", service(), `{}`), 201, "").str("key")
+		source = strings.Replace(source, "OWN", key, 1)
+		f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + key + `","source":"https://example.com/?` + source + `"}`}, 202, "")
+		if got := f.check(key); got != problem.KeyRevoked {
+			t.Errorf("%s: the key has the code %q", source, got)
+		}
+	}
+	audit := f.want(t, f.request("GET", "/v1/orgs/{orgId}/audit?action=key.revoked", service(), ""), 200, "").text
+	if n := strings.Count(audit, "example.com"); n != 1 || !strings.Contains(audit, `"source":"https://example.com/?kept"`) {
+		t.Errorf("%d sources: %s", n, audit)
+	}
 }
 
 // TestAnUncertainRevocationIsA503: the table fails at the read or at the write.

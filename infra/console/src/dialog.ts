@@ -165,17 +165,20 @@ export function openDialog(person: Person, options: Options, content: (d: Dialog
 }
 
 // follower returns a function that reads what a drawer shows, up to that many times with 1.5 s between, while the drawer is open and
-// show returns true. Of several readings only the newest counts, so a late answer never replaces a newer one.
+// show returns true. Of several readings only the newest counts, so a late answer never replaces a newer one, and its caller waits for
+// the newest.
 export function follower<T>(drawer: () => Dialog, read: () => Promise<T>, show: (answer: T | null, error: unknown) => boolean) {
-  let newest = 0
-  return async function follow(turns: number): Promise<void> {
-    const turn = ++newest
+  let turn = 0
+  let newest: Promise<void>
+  const reading = async (mine: number, turns: number): Promise<void> => {
     const [answer, error] = await read().then(a => [a, null] as const, (e: unknown) => [null, e] as const)
-    if (turn !== newest) return
+    if (mine !== turn) return newest
     const goesOn = show(answer, error)
     drawer().requestUpdate()
-    if (goesOn && turns > 1) setTimeout(() => { if (turn === newest && drawer().isConnected) void follow(turns - 1) }, 1500)
+    if (goesOn && turns > 1) setTimeout(() => { if (mine === turn && drawer().isConnected) void follow(turns - 1) }, 1500)
   }
+  const follow = (turns: number): Promise<void> => newest = reading(++turn, turns)
+  return follow
 }
 
 interface Form<T> {

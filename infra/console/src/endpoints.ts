@@ -117,14 +117,16 @@ class EndpointsPage extends Page {
       const span = complete ?? spans[spans.length - 1]!
       return { all, span, bounded: complete === undefined, since: begin(span) }
     }
-    const follow = follower(() => dialog, async () => ({ now: await this.api.get<Endpoint>(this.#one(e)), ...await readBars() }), (answer, failure) => {
-      error = failure
+    const follow = follower(() => dialog, async () => {
+      const now = await this.api.get<Endpoint>(this.#one(e))
+      const [read, failure] = await readBars().then(b => [b, null] as const, (f: unknown) => [null, f] as const)
+      return { now, read, failure }
+    }, (answer, failure) => {
+      error = failure ?? answer?.failure ?? null
       if (isOutdated(failure)) void this.#endpoints.load()
-      if (answer) {
-        Object.assign(e, answer.now) // also in the list, which must not offer what no longer fits
-        this.requestUpdate();
-        ({ all: bars, span, bounded, since } = answer)
-      }
+      if (answer) Object.assign(e, answer.now) // also in the list, which must not offer what no longer fits
+      if (answer?.read) ({ all: bars, span, bounded, since } = answer.read)
+      this.requestUpdate()
       return !isOutdated(failure)
     })
     const again = async (d: Delivery) => {

@@ -231,6 +231,11 @@ test('the drawer of an endpoint offers what its newest state allows', async () =
     await submit(opened())
     assert.deepEqual(asked(`PATCH ${app}/webhook_endpoints/e1`).map(c => c.body), [{ enabled: !now }])
     closeDialogs()
+    serve({ [`GET ${app}/webhook_endpoints/e1`]: { ...old, enabled: before, description: 'newest' }, [`GET ${app}/webhook_deliveries`]: refused(503) })
+    click(page, 'https://one.example') // the deliveries cannot be read
+    await settle()
+    assert.match(text(opened().drawn), /it is refused.*Description newest/)
+    closeDialogs()
   }
 })
 

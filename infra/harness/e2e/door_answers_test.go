@@ -166,8 +166,9 @@ func (f *frontDoor) silentChecks(t *testing.T) {
 	} {
 		t.Run(c[0]+" "+c[1], func(t *testing.T) {
 			t.Parallel()
+			proxy := startProxy(t, c[0], c[1], program.URL, "RESOLVER", cmp.Or(c[2], "127.0.0.1"))
 			begun := time.Now()
-			r, err := startProxy(t, c[0], c[1], program.URL, "RESOLVER", cmp.Or(c[2], "127.0.0.1")).try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
+			r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
 			if took := time.Since(begun); err != nil || r.status != 503 || r.code() != "unavailable" || took > 8*time.Second || program.n.Load() != 0 {
 				t.Errorf("%d %s %v after %s, %d requests at the program", r.status, r.text, err, took, program.n.Load())
 			}

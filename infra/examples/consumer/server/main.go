@@ -39,7 +39,7 @@ func main() {
 		// The values of the deployment's parameters Issuer, JwksUrl, Audience, ClientIds and Services.
 		Tokens: &guard.Tokens{
 			Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE"), Services: services,
-			ClientIDs: strings.FieldsFunc(os.Getenv("CLIENT_IDS"), func(r rune) bool { return r == ',' }),
+			ClientIDs: strings.FieldsFunc(os.Getenv("CLIENT_IDS"), func(r rune) bool { return r == ',' || r == ' ' }),
 		},
 		// The values of the parameters ImportedKeys and CountRequests.
 		ImportedKeys:  os.Getenv("IMPORTED_KEYS") == "true",

@@ -131,6 +131,19 @@ func TestTheGateInstallsNothingTwice(t *testing.T) {
 	}
 }
 
+// TestTheGateKeepsOtherPrograms runs .ci/run on a machine that has Docker and Chromium, but not from Debian's packages.
+func TestTheGateKeepsOtherPrograms(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]int{"dpkg": 1, "apt-get": 0, "docker": 0, "chromium": 0, "node": 0, "make": 0}
+	calls, installed := newMachine(t, has).run("bash", root+"/.ci/run", "lint")
+	if !slices.Contains(installed, "caddy") || slices.Contains(installed, "docker.io") || slices.Contains(installed, "chromium") {
+		t.Errorf(".ci/run called\n%s", calls)
+	}
+}
+
 // TestTheContainerRunsTheProduct compares the container with the programs that package tools checks for, the README and go.mod.
 func TestTheContainerRunsTheProduct(t *testing.T) {
 	checks := ""

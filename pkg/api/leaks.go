@@ -16,10 +16,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-const (
-	maxLeaks    = 100              // tokens of a report
-	leaksWithin = 20 * time.Second // GitHub waits for 30 s, and API Gateway for 29 s
-)
+const leaksWithin = 20 * time.Second // GitHub waits for 30 s, and API Gateway for 29 s
 
 // leaks serves GitHub's reports of API keys that were found in public.
 type leaks struct {
@@ -89,8 +86,6 @@ func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 		return nil, problem.New(problem.InvalidCredentials, "The signature of the body was not made by a key of GitHub.")
 	case json.Unmarshal(c.body, &found) != nil:
 		return nil, problem.New(problem.InvalidJSON, "The body must be a JSON array of tokens.")
-	case len(found) > maxLeaks:
-		return nil, problem.Invalid("/100", "range", "A report can have at most 100 tokens.")
 	}
 	return found, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,13 +96,14 @@ func TestAReportOfGitHubFollowsTheSetting(t *testing.T) {
 		f := newKeyStatesWith(t, settings{imports: true, leaks: effect})
 		good := []string{f.texts["active"], f.texts["imported"]}
 		unknown := []string{token.Text.Reveal(), "sk_live_2", f.texts["active"][:91], ""}
+		unknown = append(unknown, slices.Repeat([]string{token.Text.Reveal()}, 200)...) // many texts beside a key must not save it
 		want := "[" + labelOf(good[0], "true_positive") + "," + labelOf(good[1], "true_positive")
 		for _, text := range unknown {
 			want += "," + labelOf(text, "false_positive")
 		}
 		var before []map[string]types.AttributeValue
 		for n := range 2 {
-			if got := f.report(t, 200, "", leakPlace, append(good, unknown...)...); strings.TrimSpace(got.text) != want+"]" {
+			if got := f.report(t, 200, "", leakPlace, slices.Concat(good, unknown)...); strings.TrimSpace(got.text) != want+"]" {
 				t.Errorf("%s: %s, want %s]", effect, got.text, want)
 			}
 			now := f.Rows(t)
@@ -194,7 +196,6 @@ func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	send("one", "good", "x", 400, problem.InvalidJSON)
 	send("one", "good", `{"token":"a"}`, 400, problem.InvalidJSON)
 	send("one", "good", `["`+key+`"]`, 400, problem.InvalidJSON)
-	send("one", "good", "["+strings.Repeat(body[1:len(body)-1]+",", 100)+body[1:], 422, problem.ValidationFailed)
 	send("one", "good", strings.Repeat(" ", 256<<10)+body, 413, problem.BodyTooLarge)
 	off := newKeyStatesWith(t, settings{})
 	off.report(t, 404, problem.RouteNotFound, "", off.texts["active"])

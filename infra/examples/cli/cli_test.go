@@ -623,6 +623,26 @@ func TestATryThatSucceedsLateIsOfItsRun(t *testing.T) {
 }
 
 // TestATryOfAResumptionLeavesASuspensionByOthers that comes while the answer to an earlier try is lost.
+// TestASuspensionByOthersThatWasCutShortIsEnded: some of the org's keys may still be good, and the run says that it is suspended.
+func TestASuspensionByOthersThatWasCutShortIsEnded(t *testing.T) {
+	w := newWorld(t)
+	org := w.orgs(1)[0]
+	keys := w.keys(time.Now(), org)
+	w.Faults.Plan("Query", storetest.Malformed, 1)
+	if _, err := w.ChangeOrg(t.Context(), owner, org, store.OrgChange{Suspended: new(true)}); err == nil {
+		t.Fatal("the suspension was not cut short")
+	}
+	w.checkKeys("", keys...)
+	file := w.program + ".run"
+	if err := os.WriteFile(file, fmt.Appendf(nil, "{\"do\":\"suspend\",\"api\":%q,\"at\":1000}\n", w.url), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.runAndMatch("0 orgs are suspended by this run, 1 were suspended before, and 0 are deleted.", "suspend", "--all", "--yes", "--state", file)
+	w.checkKeys("key_suspended", keys...)
+	w.runAndMatch("0 orgs are resumed.*", "resume", "--from", file, "--yes")
+	w.checkKeys("key_suspended", keys...)
+}
+
 func TestATryOfAResumptionLeavesASuspensionByOthers(t *testing.T) {
 	w := newWorld(t)
 	org := w.orgs(1)[0]

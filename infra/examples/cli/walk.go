@@ -254,11 +254,15 @@ func (w *walk) look(ctx context.Context, o *customer) (now time.Time, err error)
 }
 
 // suspendOne suspends an org. After a lost answer, the time of the suspension shows whether this run or someone else suspended it. So the
-// journal gets the time of each try.
+// journal gets the time of each try. An org that someone else has suspended gets a request too: theirs may have been cut short, and then
+// some keys are still good.
 func (w *walk) suspendOne(ctx context.Context, o customer, _ entry) (entry, error) {
-	suspend := w.client
+	suspend, others := w.client, int64(0) // others: the time of their suspension
 	suspend.before = func(ctx context.Context) error {
 		now, err := w.look(ctx, &o)
+		if others = 0; errors.Is(err, errOthers) && !w.isDry {
+			others, err = o.SuspendedAt, nil
+		}
 		if err != nil || o.SuspendedAt != 0 || w.isDry {
 			return err
 		}
@@ -276,7 +280,7 @@ func (w *walk) suspendOne(ctx context.Context, o customer, _ entry) (entry, erro
 		isClosing = true
 	}
 	switch {
-	case errors.Is(err, errOthers):
+	case errors.Is(err, errOthers), err == nil && others != 0 && o.SuspendedAt == others:
 		return entry{Do: left}, nil
 	case err == nil && isClosing:
 		say("%s  is being deleted  %s", o.ID, o.Name)

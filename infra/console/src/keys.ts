@@ -172,12 +172,8 @@ class KeysPage extends Page {
         ${check('endpoints', text.keys.alsoEndpoints, text.keys.alsoEndpointsHelp)}
         ${check('links', text.keys.alsoLinks, text.keys.alsoLinksHelp)}`,
       run: async data => {
-        const endpoints = data.has('endpoints')
-        const links = data.has('links')
-        await this.api.delete(this.#one(k), {
-          endpoints: endpoints ? 'disable' : undefined, links: links ? 'revoke' : undefined,
-        })
-        return text.keys.revoked(endpoints, links)
+        const { endpoints, links } = await this.#end(k, data)
+        return [text.keys.keyRevoked, endpoints || text.keys.endpointsStay, links || text.keys.linksStay].join(' ')
       },
       list: this.#keys, done: announce,
     })
@@ -185,6 +181,30 @@ class KeysPage extends Page {
       if (u && isCounted(u)) counted = `; ${text.keys.today(span([u]))}`
       dialog.requestUpdate()
     }, () => {})
+  }
+
+  // #endMade is for a key that is not good. It says nothing about what is not ticked: that may have been ended before.
+  #endMade(k: Key) {
+    openForm(this.person, {
+      title: text.keys.endMade, submit: text.keys.endMade, danger: true,
+      intro: html`<p>${this.#label(k)}</p><p>${text.keys.endMadeIntro}</p>`,
+      fields: () => html`
+        ${check('endpoints', text.keys.endEndpoints, text.keys.endEndpointsHelp)}
+        ${check('links', text.keys.endLinks, text.keys.endLinksHelp)}`,
+      run: async data => {
+        if (!data.has('endpoints') && !data.has('links')) throw new Error(text.keys.noneTicked)
+        const { endpoints, links } = await this.#end(k, data)
+        return [endpoints, links].filter(Boolean).join(' ')
+      },
+      list: this.#keys, done: announce,
+    })
+  }
+
+  // #end revokes a key if it is not revoked yet, and ends what is ticked. It returns what to announce of each; '': not ticked.
+  async #end(k: Key, data: FormData) {
+    const [endpoints, links] = [data.has('endpoints'), data.has('links')]
+    await this.api.delete(this.#one(k), { endpoints: endpoints ? 'disable' : undefined, links: links ? 'revoke' : undefined })
+    return { endpoints: endpoints ? text.keys.endpointsEnded : '', links: links ? text.keys.linksEnded : '' }
   }
 
   #edit = (k: Key) => this.#withSettings(text.keys.edit, known => {
@@ -213,10 +233,11 @@ class KeysPage extends Page {
     openDialog(this.person, { title: text.keys.details, drawer: true, at: `${this.org.id}/keys//${k.id}` }, d => html`
       <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
       ${k.leakedAt ? html`<p class="note alarm">${text.keys.leakedAt} ${time(k.leakedAt)}</p>` : nothing}
-      ${this.isAdmin && isGood(k) ? html`<div class="row">
+      ${this.isAdmin ? html`<div class="row">${isGood(k) ? html`
         <button @click=${closeThen(d, this.#edit)}>${text.edit}</button>
         ${this.#rotatable(k) ? html`<button @click=${closeThen(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
-        <button class="danger-text" @click=${closeThen(d, this.#revoke)}>${text.keys.revoke}</button></div>` : nothing}
+        <button class="danger-text" @click=${closeThen(d, this.#revoke)}>${text.keys.revoke}</button>` : html`
+        <button class="danger-text" @click=${closeThen(d, this.#endMade)}>${text.keys.endMade}</button>`}</div>` : nothing}
       ${usage(d)}
       ${timeline(text.usage.life, [
         { label: text.created, at: k.createdAt },

@@ -141,11 +141,13 @@ export const text = {
     alsoEndpoints: 'Also disable its endpoints',
     alsoEndpointsHelp: 'Webhook endpoints that the key made or set. If not, they go on getting events.',
     alsoLinks: 'Also revoke its links', alsoLinksHelp: 'Pending links that the key made. If not, they can still be claimed.',
-    revoked: (endpoints: boolean, links: boolean) => [
-      'The key is revoked.',
-      endpoints ? 'Its endpoints are disabled; an admin can enable them.' : 'Endpoints that it made or set are as they were.',
-      links ? 'Its pending links can no longer be claimed; the list shows it within minutes.' : 'Links that it made can still be claimed.',
-    ].join(' '),
+    endMade: 'End what it made', endMadeIntro: 'The key is refused already. What it made goes on until you end it.',
+    endEndpoints: 'Disable its endpoints', endEndpointsHelp: 'Webhook endpoints that the key made or set.',
+    endLinks: 'Revoke its links', endLinksHelp: 'Pending links that the key made.', noneTicked: 'Tick what to end, or cancel.',
+    endpointsEnded: 'Its endpoints are disabled; an admin can enable them.',
+    linksEnded: 'Its pending links can no longer be claimed; the list shows it within minutes.',
+    keyRevoked: 'The key is revoked.', endpointsStay: 'Endpoints that it made or set are as they were.',
+    linksStay: 'Links that it made can still be claimed.',
   },
 
   usage: {

@@ -343,6 +343,52 @@ test('a key shows its state and the allowed actions', async () => {
   assert.deepEqual(states(await show('lk-keys', { org: member })).map(s => s[1]), ['', '', '', '', '', ''])
 })
 
+test('an admin ends what a dead key made, in its details', async () => {
+  const now = Date.now()
+  const dead = [key('expired', { expiresAt: now - 1 }), key('revoked', { revokedAt: now }), key('rotated', { rotatedTo: 'n', expiresAt: now - 1 })]
+  const good = [key('active'), key('replaced', { rotatedTo: 'n', expiresAt: now + hour })]
+  const ids = [...dead, ...good].map(k => k.id)
+  const routes = {
+    'GET orgs/o/keys': { keys: [...dead, ...good] }, ...Object.fromEntries(ids.map(id => [`GET orgs/o/keys/${id}/usage`, { days: [] }])),
+    ...Object.fromEntries(dead.map(k => [`DELETE orgs/o/keys/${k.id}`, inTurn(refused(503), [204])])),
+  }
+  serve(routes)
+  const offers = async (page, id) => { await click(page, `name-${id}`); await settle(); const all = buttons(opened()); closeDialogs(); return all }
+  const e = await show('lk-keys')
+  for (const id of ids) {
+    const isGood = good.some(k => k.id === id), all = await offers(e, id)
+    assert.deepEqual([all.includes('End what it made'), all.includes('Revoke'), all.includes('Edit')], [!isGood, isGood, isGood], id)
+  }
+  const seen = await show('lk-keys', { org: member })
+  for (const id of ids) assert.equal((await offers(seen, id)).includes('End what it made'), false, id)
+  for (const [{ id }, entered, query, told] of [ // nothing is told of what was not ticked: it may have been ended before
+    [dead[0], { endpoints: 'on' }, { endpoints: 'disable' }, /^Its endpoints are disabled; an admin can enable them\.$/],
+    [dead[1], { links: 'on' }, { links: 'revoke' }, /^Its pending links can no longer be claimed; the list shows it within minutes\.$/],
+    [dead[2], { endpoints: 'on', links: 'on' }, { endpoints: 'disable', links: 'revoke' }, /^Its endpoints are disabled.*no longer/],
+  ]) {
+    serve(routes)
+    await click(e, `name-${id}`)
+    await settle()
+    await click(opened(), 'End what it made')
+    await settle()
+    const d = opened()
+    assert.match(d.drawn, /<button class="?danger\b/)
+    assert.doesNotMatch(text(d.drawn), /Revoke API key|refused at once|Also|If not/)
+    await submit(d) // ends nothing, so it is not sent
+    await settle()
+    assert.match(text(d.drawn), /Tick what to end, or cancel/)
+    assert.equal(asked(`DELETE orgs/o/keys/${id}`).length, 0)
+    for (const says of [/it is refused/, null]) {
+      await submit(d, entered)
+      await settle()
+      if (says) assert.match(text(d.drawn), says)
+    }
+    assert.deepEqual(asked(`DELETE orgs/o/keys/${id}`).map(c => c.query), [query, query])
+    assert.deepEqual([opened(), asked('GET orgs/o/keys').length], [undefined, 1])
+    assert.match(said.at(-1), told)
+  }
+})
+
 test('a leaked key is marked in the list, in its details and on the overview', async () => {
   const now = Date.now()
   const keys = [key('a'), key('b', { leakedAt: now - 40 * day }), key('c', { leakedAt: now - 40 * day, revokedAt: now }), key('d', { leakedAt: now - day, expiresAt: now - 1, name: '<b>' })]

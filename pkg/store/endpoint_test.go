@@ -342,3 +342,31 @@ func TestAnAppCannotEnableAnEndpointAnAdminDisabledMeanwhile(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestABreakerThatOpensDuringALookStaysDue: the sweep has read the endpoint before its breaker opens, and writes that nothing waits.
+func TestABreakerThatOpensDuringALookStaysDue(t *testing.T) {
+	c := connect(t)
+	endpoint := c.endpoint(t)
+	e := c.fanOutTest(t, endpoint.ID)
+	open := func() {
+		for range 6 {
+			noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
+			c.advanceClock(3 * time.Second)
+		}
+	}
+	open()
+	noError(t, c.Deliveries().Succeeded(ctx, c.readEndpoint(t, endpoint.ID)))
+	c.advanceClock(10 * time.Minute) // no delivery may still be parked
+	began := c.Now()
+	found, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID)
+	if err != nil || !ok {
+		t.Fatalf("Waiting = %v, %v", ok, err)
+	}
+	open()
+	noError(t, c.Deliveries().Park(ctx, c.readWork(t, endpoint.ID, e), c.readEndpoint(t, endpoint.ID).OpenUntil))
+	noError(t, c.Deliveries().LookedAt(ctx, found, store.Looked{Began: began}))
+	c.advanceClock(time.Hour)
+	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID); err != nil || !ok {
+		t.Errorf("a parked delivery waits without end: %v, %v", ok, err)
+	}
+}

@@ -259,3 +259,15 @@ func TestANewerNameReachesTheMembersList(t *testing.T) {
 		t.Errorf("Members = %+v, %v", members, err)
 	}
 }
+
+// TestAnAddressProvedMeanwhileStaysShown: Bob proves a new address by his second identity while Mallory claims his old one.
+func TestAnAddressProvedMeanwhileStaysShown(t *testing.T) {
+	c := connect(t)
+	a := signIn(t, c.Table, "a", "x@example.com", true, 100)
+	c.adopt(t, a, "second")
+	c.Faults.Before("TransactWriteItems", func() { signIn(t, c.Table, "second", "y@example.com", true, 4_000_000_000) })
+	signIn(t, c.Table, "b", "x@example.com", true, 4_000_000_000)
+	if u, err := c.User(ctx, a); err != nil || u.Email != "y@example.com" || c.Faults.Pending() {
+		t.Errorf("%+v, %v", u, err)
+	}
+}

@@ -52,8 +52,8 @@ func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, e
 }
 
 // Publish writes events for an app in one transaction, and returns their ids in the same order. An event whose id was
-// published before is not written again: Publish returns the id of the first event. The caller has checked that no two of the
-// events have one id. The org and the app are read before the transaction, which has no condition on them: events of many
+// published before is not written again: Publish returns the id of the first event, also in a suspended org. The caller has checked
+// that no two of the events have one id. The org and the app are read before the transaction, which has no condition on them: events of many
 // requests at once would conflict on these rows.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended, app_not_found, conflict.
@@ -76,17 +76,17 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 		if err := once.Request.kept(rows[once.Request.row()], s.now()); err != nil {
 			return err
 		}
-		switch {
-		case attrSuspendedAt.IsIn(rows[orgRow(o)]) && !a.WhileSuspended:
-			return s.unlessKept(ctx, once.Request, errOrgSuspended)
-		case rows[appRow(o, app)] == nil:
+		if rows[appRow(o, app)] == nil {
 			return errAppNotFound
 		}
 		t := s.begin()
 		t.GiveWay = true // if requests publish one id at once, the later ones read the event that the first one wrote
-		ids, err := t.publishNew(o, app, events, hashes, rows)
+		ids, wrote, err := t.publishNew(o, app, events, hashes, rows)
 		if err != nil {
 			return err
+		}
+		if wrote && attrSuspendedAt.IsIn(rows[orgRow(o)]) && !a.WhileSuspended {
+			return s.unlessKept(ctx, once.Request, errOrgSuspended)
 		}
 		if made, err = once.render(ids); err != nil {
 			return err
@@ -97,25 +97,27 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 	return made.committed(err)
 }
 
-// publishNew adds the events that were not published in the last 24 hours, and returns the ids of all events. The ids of the new events
-// ascend, so that the feed shows them in the order of the request. Error: conflict.
-func (t *txn) publishNew(o id.Org, app id.App, events []Publication, hashes [][]byte, rows map[table.Key]table.Row) ([]id.Event, error) {
-	ids, fresh, now := make([]id.Event, len(events)), make([]id.Event, len(events)), t.s.now()
+// publishNew adds the events that were not published in the last 24 hours, and returns the ids of all events. wrote is false when there
+// is no such event. The ids of the new events ascend, so that the feed shows them in the order of the request. Error: conflict.
+func (t *txn) publishNew(
+	o id.Org, app id.App, events []Publication, hashes [][]byte, rows map[table.Key]table.Row,
+) (ids []id.Event, wrote bool, err error) {
+	ids = make([]id.Event, len(events))
+	fresh, now := make([]id.Event, len(events)), t.s.now()
 	for i := range fresh {
 		fresh[i] = t.s.ids().NewEvent(time.UnixMilli(now))
 	}
 	slices.Sort(fresh)
 	for i, p := range events {
-		var err error
 		if ids[i], err = p.first(rows[publishedRow(app, p.ID)], hashes[i], now); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if ids[i] == "" {
-			ids[i] = fresh[i]
+			ids[i], wrote = fresh[i], true
 			t.publish(p, hashes[i], newEvent{id: ids[i], org: o, app: app, kind: p.Type, at: now, data: p.Data})
 		}
 	}
-	return ids, nil
+	return ids, wrote, nil
 }
 
 // publish adds the event of a publication, and the row of its id.

@@ -128,6 +128,30 @@ func TestARepeatedPublicationAnswersTheSame(t *testing.T) {
 	expectCode(t, errorOf(c.Publish(ctx, billing, c.org, c.app, publications(""), once[[]id.Event](c, idempotencyKey, "other", ""))), problem.IdempotencyKeyReused)
 }
 
+// TestASuspendedOrgAnswersARepeatedPublicationWithItsIDs: its first request was carried out, but the answer was lost. Nothing new is
+// published, also not by a request that has published events too.
+func TestASuspendedOrgAnswersARepeatedPublicationWithItsIDs(t *testing.T) {
+	c := connect(t)
+	publish := func(events ...store.Publication) error {
+		return errorOf(c.Publish(ctx, billing, c.org, c.app, events, store.Once[[]id.Event]{}))
+	}
+	first := c.publish(t, publications("a", "b")...)
+	noError(t, c.suspend(true))
+	if again := c.publish(t, publications("b", "a")...); again[0] != first[1] || again[1] != first[0] {
+		t.Errorf("%v, then %v", first, again)
+	}
+	for _, fresh := range [][]string{{"c"}, {""}, {"a", "c"}, {"a", ""}} {
+		expectCode(t, publish(publications(fresh...)...), problem.OrgSuspended)
+	}
+	expectCode(t, publish(store.Publication{ID: "a", Type: "invoice.void", Data: publications("")[0].Data}), problem.Conflict)
+	c.advanceClock(24 * time.Hour)
+	expectCode(t, publish(publications("a")...), problem.OrgSuspended)
+	noError(t, c.suspend(false))
+	if n := len(c.events(t, paid)); n != 2 {
+		t.Errorf("%d events", n)
+	}
+}
+
 func TestOnlyAServicePublishesToAnAppOfTheOrg(t *testing.T) {
 	c := connect(t)
 	other := c.orgOfService(t, store.NewOrg{})

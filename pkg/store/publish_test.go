@@ -170,10 +170,11 @@ func TestOnlyAServicePublishesToAnAppOfTheOrg(t *testing.T) {
 }
 
 // TestAPublishedEventIsFannedOutAndCharged: it goes to the endpoints that get its type. Its three deliveries together are charged to the
-// org, which may start one in a second, so they are late.
+// app and the org, which may start one in a second. So they are late, and until the debt is refilled the app's keys and the org's people
+// start none.
 func TestAPublishedEventIsFannedOutAndCharged(t *testing.T) {
 	c := connect(t)
-	c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
+	c.Limits.Budget, c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}, store.Budget{PerSecond: 1, Burst: 1}
 	for _, events := range [][]string{{"*"}, {"invoice.*"}, {string(paid)}, {"invoice.paid.*"}, {"link.*"}} {
 		c.endpoint(t, events...)
 	}
@@ -186,6 +187,8 @@ func TestAPublishedEventIsFannedOutAndCharged(t *testing.T) {
 	if late := send[0].NextAttempt - send[0].StartedAt; late < 1000 {
 		t.Errorf("three deliveries of an org that may start one: %d ms late", late)
 	}
+	expectCode(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
+	expectCode(t, c.Deliveries().SpendOfOrg(ctx, c.org, 1), problem.RateLimited)
 	if w := c.readWork(t, send[0].Endpoint, e); string(w.Payload.Data) != string(publications("")[0].Data) || w.Payload.Type != paid {
 		t.Errorf("%+v", w.Payload)
 	}

@@ -75,7 +75,8 @@ func TestTheCheckCompilesInSeconds(t *testing.T) {
 	}
 	for _, name := range strings.Fields(string(out)) {
 		first, _, _ := strings.Cut(name, "/")
-		if strings.Contains(first, ".") && name != "go.yaml.in/yaml/v3" || name == "net" || name == "net/http" || strings.HasPrefix(name, "latchkey/pkg/") {
+		isForeign := strings.Contains(first, ".") && !strings.HasPrefix(name, "latchkey/infra/") // the module's own path may have a dot
+		if isForeign && name != "go.yaml.in/yaml/v3" || name == "net" || name == "net/http" || strings.HasPrefix(name, "latchkey/pkg/") {
 			t.Errorf("the command imports %s", name)
 		}
 	}

@@ -284,9 +284,12 @@ generate: ## writes the generated files
 	@UPDATE_GENERATED=1 go -C $(HARNESS) test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./contract ./e2e/bench
 	@$(IN_HARNESS) run ./console/build
 
+# Go accepts only a version v2 of a path that ends in /v2.
 #? MODULE=github.com/acme/latchkey
 home: ## gives the module the path of its owner's repository
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))
 	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \
-	go -C $(HARNESS) mod edit -dropreplace "$$old" -droprequire "$$old" -require '$(MODULE)@v0.0.0' -replace '$(MODULE)=../..' && grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)|local-prefixes" . | \
-	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g; s#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#" "$$file" && rm "$$file.bak"; done
+	go -C $(HARNESS) mod edit -dropreplace "$$old" -droprequire "$$old" -require '$(MODULE)@$(or $(filter v2 v3 v4 v5 v6 v7 v8 v9,$(notdir $(MODULE))),v0).0.0' -replace '$(MODULE)=../..' && \
+	sed -E -i.bak 's#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#' .golangci.yml && rm .golangci.yml.bak && \
+	grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)" . | \
+	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g" "$$file" && rm "$$file.bak"; done

@@ -187,8 +187,11 @@ func TestAPublishedEventIsFannedOutAndCharged(t *testing.T) {
 	if late := send[0].NextAttempt - send[0].StartedAt; late < 1000 {
 		t.Errorf("three deliveries of an org that may start one: %d ms late", late)
 	}
-	expectCode(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 	expectCode(t, c.Deliveries().SpendOfOrg(ctx, c.org, 1), problem.RateLimited)
+	c.Limits.OrgBudget = store.Budget{PerSecond: 1000, Burst: 1000}
+	c.advanceClock(time.Second)
+	noError(t, c.Deliveries().SpendOfOrg(ctx, c.org, 1))
+	expectCode(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited) // of the app
 	if w := c.readWork(t, send[0].Endpoint, e); string(w.Payload.Data) != string(publications("")[0].Data) || w.Payload.Type != paid {
 		t.Errorf("%+v", w.Payload)
 	}

@@ -622,7 +622,6 @@ func TestATryThatSucceedsLateIsOfItsRun(t *testing.T) {
 	w.checkKeys("", keys...)
 }
 
-// TestATryOfAResumptionLeavesASuspensionByOthers that comes while the answer to an earlier try is lost.
 // TestASuspensionByOthersThatWasCutShortIsEnded: some of the org's keys may still be good, and the run says that it is suspended.
 func TestASuspensionByOthersThatWasCutShortIsEnded(t *testing.T) {
 	w := newWorld(t)
@@ -643,6 +642,7 @@ func TestASuspensionByOthersThatWasCutShortIsEnded(t *testing.T) {
 	w.checkKeys("key_suspended", keys...)
 }
 
+// TestATryOfAResumptionLeavesASuspensionByOthers that comes while the answer to an earlier try is lost.
 func TestATryOfAResumptionLeavesASuspensionByOthers(t *testing.T) {
 	w := newWorld(t)
 	org := w.orgs(1)[0]

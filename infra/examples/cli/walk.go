@@ -257,11 +257,11 @@ func (w *walk) look(ctx context.Context, o *customer) (now time.Time, err error)
 // journal gets the time of each try. An org that someone else has suspended gets a request too: theirs may have been cut short, and then
 // some keys are still good.
 func (w *walk) suspendOne(ctx context.Context, o customer, _ entry) (entry, error) {
-	suspend, others := w.client, int64(0) // others: the time of their suspension
+	suspend, others := w.client, int64(0) // others: the time of their suspension, as first read; a later one is of this run
 	suspend.before = func(ctx context.Context) error {
 		now, err := w.look(ctx, &o)
-		if others = 0; errors.Is(err, errOthers) && !w.isDry {
-			others, err = o.SuspendedAt, nil
+		if errors.Is(err, errOthers) && !w.isDry {
+			others, err = cmp.Or(others, o.SuspendedAt), nil
 		}
 		if err != nil || o.SuspendedAt != 0 || w.isDry {
 			return err

@@ -221,6 +221,14 @@ func TestOnlyTrueVerifiesAnEmail(t *testing.T) {
 		check(no, object{"email_verified": json.RawMessage(no)}, false, false)
 	}
 	check("nothing", object{"email_verified": nil}, false, true)
+	entra := i.config()
+	entra.EmailVerifiedClaim = "xms_edov"
+	for value, want := range map[string]bool{`true`: true, `"true"`: true, `"1"`: true, `"0"`: false, `0`: false, `"2"`: false, `false`: false} {
+		got, err := i.verifierOf(entra).Verify(t.Context(), i.token(i.header(), with(i.payload(), object{"xms_edov": json.RawMessage(value)})))
+		if err != nil || got.EmailVerified != want {
+			t.Errorf("%s of Entra: %+v %v, want verified %t", value, got, err, want)
+		}
+	}
 	raw := i.token(i.header(), with(i.payload(), object{"email": nil}))
 	if got, err := i.verifierOf(trusting).Verify(t.Context(), raw); err != nil || got.Email != "" || got.EmailVerified {
 		t.Errorf("no email cannot be verified: got %+v %v", got, err)

@@ -160,9 +160,10 @@ func (v *Verifier) profile(claims map[string]any) Profile {
 	p.OddEmail = !p.OddEmail && claims[v.cfg.EmailClaim] != nil
 	p.Name, _ = claims[v.cfg.NameClaim].(string)
 	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
-	// Some issuers write the boolean as a string. Any other value means not verified.
+	// Some issuers write the boolean as a string, and Entra sometimes as "1". Any other value means not verified.
 	verified, hasClaim := claims[v.cfg.EmailVerifiedClaim]
-	isYes := verified == true || verified == "true" || !hasClaim && v.cfg.EmailsAreVerified
+	isOfEntra := v.cfg.EmailVerifiedClaim == "xms_edov" && verified == "1"
+	isYes := verified == true || verified == "true" || isOfEntra || !hasClaim && v.cfg.EmailsAreVerified
 	p.EmailVerified = p.Email != "" && isYes
 	return p
 }

@@ -213,6 +213,38 @@ func TestARevocationSucceedsAlthoughATryMayStillArrive(t *testing.T) {
 	}
 }
 
+// TestNoDelayedTryUndoesARevocation: the only try of a change or a rotation that is not lost hangs, and arrives after the revocation.
+// Without a revocation it has its effect.
+func TestNoDelayedTryUndoesARevocation(t *testing.T) {
+	change := func(c *connected, k id.Key) error {
+		return errorOf(c.UpdateKey(ctx, admin(c.ada), c.org, k, store.KeyChange{Scopes: ptr("a")}))
+	}
+	rotate := func(c *connected, k id.Key) error {
+		return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+	}
+	for name, late := range map[string]func(*connected, id.Key) error{"change": change, "rotation": rotate} {
+		for _, isRevoked := range []bool{false, true} {
+			c := connect(t)
+			k := makeKey(t, c.Table, c.org, c.ada, 0).ID
+			c.Faults.Plan("TransactWriteItems", storetest.Delayed, 1)
+			c.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1)
+			expectCode(t, late(c, k), problem.Unavailable)
+			c.Faults.Heal()
+			if isRevoked {
+				noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k))
+			}
+			noError(t, c.Faults.Arrive())
+			keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{Limit: 10})
+			noError(t, err)
+			good := slices.DeleteFunc(keys, func(found store.APIKey) bool { return found.RevokedAt != 0 })
+			hasEffect := len(good) == 2 || len(good) == 1 && good[0].Scopes == "a"
+			if isRevoked && len(good) != 0 || !isRevoked && !hasEffect {
+				t.Errorf("%s, revoked %t: %+v", name, isRevoked, good)
+			}
+		}
+	}
+}
+
 // TestARepeatedRotationGetsTheFirstAnswer: a request is sent again while its first rotation is committed. A batch can
 // read rows of different moments. Here the fault Torn makes the second rotation read no idempotency record, as before the
 // commit, and a rotated key, as after it.

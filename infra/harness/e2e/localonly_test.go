@@ -196,8 +196,22 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 		}
 		return n >= 3
 	})
+	_, server := ada.key(t, org, `{}`)
+	token, phone := tg.want(t, call{method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`, bearer: server}, 201, "").str("token"), newDevice()
+	answers += tg.want(t, phone.claims(token), 200, "").text + tg.want(t, newDevice().claims(token), 409, "link_already_claimed").text
+	if err := s.DB.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	answers += tg.want(t, phone.claims(token), 503, "unavailable").text + tg.want(t, c, 503, "unavailable").text // an error has a line with its cause
+	if err := s.DB.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	within(t, "the database answers", func() bool { return tg.do(t, call{method: "POST", path: "/app/get", bearer: server}).status == 200 })
 	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
-	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "leaked key": leaked, "leaked imported key": found, "Idempotency-Key": once, "access token": ada.token}, places)
+	inNoPlace(t, map[string]string{
+		"key": key, "rotated key": rotated, "imported key": foreign, "leaked key": leaked, "leaked imported key": found, "Idempotency-Key": once, "access token": ada.token,
+		"link token": token, "claim key": phone.key,
+	}, places)
 	// The search must find a planted secret. The table and the logs must have the texts that are always there.
 	planted := filepath.Join(s.LogDir, "planted.log")
 	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
@@ -225,11 +239,11 @@ func inNoPlace(t *testing.T, secrets map[string]string, places map[string][]byte
 }
 
 // findSecret searches for a secret raw, in base64, in hex and URL-escaped. It also searches for the last part of an
-// API key, which alone is secret, with and without the checksum. It returns the form that it found, or "".
+// API key or a link token, which alone is secret, with and without the checksum. It returns the form that it found, or "".
 func findSecret(text []byte, secret string) string {
 	const checksum = 6 // characters
 	parts := []string{secret}
-	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk_") && i > 0 {
+	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk") && i > 0 {
 		parts = append(parts, secret[i+1:], secret[i+1:len(secret)-checksum])
 	}
 	for _, p := range parts {

@@ -136,6 +136,8 @@ func TestTokenThatCannotBeGoodCausesNoCall(t *testing.T) {
 	for _, raw := range []string{
 		i.token(i.header(), with(i.payload(), object{"iss": "https://evil.example"})),
 		i.token(with(i.header(), object{"kid": ""}), i.payload()),
+		i.token(with(i.header(), object{"kid": "unknown"}), with(i.payload(), object{"aud": "another"})),
+		i.token(with(i.header(), object{"kid": "unknown", "typ": "id+jwt"}), i.payload()),
 	} {
 		_, err := v.Verify(t.Context(), raw)
 		refused(t, err, problem.TokenInvalid, raw)

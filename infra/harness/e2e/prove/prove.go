@@ -30,7 +30,7 @@ func kinds() []kind {
 		{"admins", "An org keeps an admin, and only people with the role at that moment change it", false, admins},
 		{"claimed", "A link is claimed once", false, claimed},
 		{"retried", "One Idempotency-Key has one effect and one answer", false, retried},
-		{"limited", "No limit is exceeded, and no request is refused before its limit is spent", true, limited},
+		{"limited", "An org has at most the keys and apps of its limits, and none is refused below them", true, limited},
 		{"barred", "A key that is revoked with its endpoints and links leaves none that works", false, barred},
 		{"inputs", "A bad request has a documented answer", false, badInputs},
 	}

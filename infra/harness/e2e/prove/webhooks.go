@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/infra/harness/local/stack"
 	"latchkey/pkg/verify"
@@ -159,7 +160,10 @@ func (w *webhooks) settled(r *receiver, event string, hurry bool) bool {
 		return false // the next call reads it again
 	}
 	switch textOf(out.Item["status"]) {
-	case "failed":
+	case "failed": // a delivery has eleven attempts
+		if n, ok := out.Item["attempts"].(*types.AttributeValueMemberN); !ok || n.Value != "11" {
+			w.violate("%s for the receiver that %s is shown as failed after %+v attempts", event, r.how, n)
+		}
 		return true
 	case "delivered":
 		if !r.has(event) { // checked again, because it may have arrived in between

@@ -59,17 +59,21 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	tokens := make([]string, len(found))
+	for i, leak := range found {
+		tokens[i] = leak.Token
+	}
 	labels, labelOf, failed := []leakBody{}, map[string]string{}, error(nil)
 	for _, leak := range found {
 		if l.store.Now().After(stop) {
 			return answer{}, problem.New(problem.Unavailable, "Not all tokens of the report are handled yet. Send the report again.")
 		}
-		if labelOf[leak.Token] == "" { // a text that stands often in a report takes no time of the others
+		if labelOf[leak.Token] == "" { // each text is read once, so that repeated ones do not delay the others
 			labelOf[leak.Token] = "false_positive"
 			k, ok, err := l.byText(ctx, c, leak.Token)
 			if ok {
 				labelOf[leak.Token] = "true_positive"
-				err = l.store.ReportLeak(ctx, k, placeOf(leak.URL, found), l.effect == "revoke")
+				err = l.store.ReportLeak(ctx, k, placeOf(leak.URL, tokens), l.effect == "revoke")
 			}
 			failed = cmp.Or(failed, err)
 		}
@@ -95,9 +99,8 @@ func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 
 // placeOf returns the URL of a report for the audit log, cut to maxSource characters. It returns "" for a text that is not an
 // http or https URL of visible ASCII, or that contains a token.
-func placeOf(address string, found []leakIn) string {
-	hasToken := func(leak leakIn) bool { return hasText(address, leak.Token) }
-	if !isWeb(address) || slices.ContainsFunc(found, hasToken) {
+func placeOf(address string, tokens []string) string {
+	if !isWeb(address) || hasText(address, tokens...) {
 		return ""
 	}
 	return address[:min(len(address), maxSource)]
@@ -109,11 +112,14 @@ func isWeb(address string) bool {
 	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" && isVisible(address, 1, len(address))
 }
 
-// hasText reports whether a URL contains a text, or a text with the form of an API key or a link token, also with escapes. It reports
-// true for a URL with invalid escapes.
-func hasText(address, text string) bool {
+// hasText reports whether a URL contains one of the texts, or a text with the form of an API key or a link token, also with escapes. It
+// reports true for a URL with invalid escapes.
+func hasText(address string, texts ...string) bool {
 	plain, err := url.PathUnescape(address)
-	return err != nil || hasSecret(plain) || text != "" && (strings.Contains(address, text) || strings.Contains(plain, text))
+	isIn := func(text string) bool {
+		return text != "" && (strings.Contains(address, text) || strings.Contains(plain, text))
+	}
+	return err != nil || hasSecret(plain) || slices.ContainsFunc(texts, isIn)
 }
 
 // hasSecret reports whether a text contains the two long parts of an API key or a link token (infra/openapi.yaml has the patterns).

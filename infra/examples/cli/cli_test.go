@@ -507,7 +507,7 @@ func TestASignalEndsAWaitForAToken(t *testing.T) {
 	w.runAndMatch(`(?s:.*"id": ?"`+string(made[0])+`".*)`, "org", "show", string(made[0]))
 }
 
-// A header with a line break can never be sent, and a walk without a token never succeeds, so neither may be tried again for ever.
+// A header with a line break can never be sent, and a walk without a token never succeeds, so neither may be tried again without end.
 func TestAHeaderThatCannotBeSentIsRefusedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.orgs(1)
